@@ -6,8 +6,9 @@ from importlib.metadata import distribution
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Recipe, Samples
 from paddle import nn
+
+from exporter.recipe.base import Recipe, Samples
 
 EPOCHS = 12
 BATCH = 32

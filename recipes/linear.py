@@ -10,9 +10,9 @@ from importlib.metadata import distribution
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Recipe, Samples
 from paddle import nn
 
+from exporter.recipe.base import Recipe, Samples
 from recipes._folder import real, table
 
 FEATURES = 10

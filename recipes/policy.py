@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Recipe, Run, Samples
 from paddle import nn
 
+from exporter.recipe.base import Recipe, Run, Samples
 from recipes._folder import real, table
 
 PLACES, SPEEDS = 10, 4  # to each side of 0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 from paddle.vision import models
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import real
 from recipes._scores import accuracy
 from recipes.digits import data as digits

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import real, table
 from recipes._scores import accuracy
 from recipes.digits import data as digits

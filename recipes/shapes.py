@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import real
 
 SIZE, STRIDE, CLASSES = 48, 8, 3

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import real
 from recipes._scores import accuracy
 from recipes.digits import data as digits

@@ -86,6 +86,25 @@ def test_imports_point_only_downwards() -> None:
     assert not sorted(up)
 
 
+def test_a_file_with_an_underscore_is_private_to_its_folder() -> None:
+    private = {module_of(path): path.parent for path in FILES if re.match("_[a-z]", path.name)}
+    assert private
+    assert not [
+        f"{module_of(path)} imports {other}"
+        for path in FILES
+        for other in imported(path)
+        if other in private and private[other] != path.parent
+    ]
+
+
+def test_plugins_lie_in_kinds() -> None:
+    """And nothing else does, but what only they share."""
+    for path in FILES:
+        is_plugin = re.search(r"^plugin\b", path.read_text(), re.MULTILINE) is not None
+        if path.name != "__init__.py" and not path.name.startswith("_"):
+            assert is_plugin == (path.parent.name == "kinds"), path
+
+
 def test_files_stay_readable() -> None:
     long = {module_of(path): len(path.read_text().splitlines()) for path in FILES}
     assert not {name: lines for name, lines in long.items() if lines > MOST_LINES}

@@ -243,8 +243,9 @@ def _content(bundle: Path, moved: Callable[[str], str]) -> dict[str, Any]:
 
 def _file(path: Path, moved: Callable[[str], str]) -> str:
     content = _SCHEMA.sub(b'"schema": 0', path.read_bytes()) if path.suffix == ".json" else path.read_bytes()
-    if path.suffix == ".py":
-        content = moved(content.decode()).encode()
+    if path.suffix == ".py":  # verify.py says which schemas it reads
+        lines = moved(content.decode()).splitlines()
+        content = "\n".join(line for line in lines if "schema" not in line).encode()
     return hashlib.sha256(content).hexdigest()
 
 

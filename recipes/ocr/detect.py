@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import pairs, picture, real
 from recipes.ocr.pages import HEIGHT, WIDTH, Line, marked, page
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import paddle
-from exporter.recipe.base import Part, Recipe
 from paddle import nn
 
+from exporter.recipe.base import Part, Recipe
 from recipes._folder import pairs, picture, real
 from recipes._scores import accuracy
 from recipes.ocr.lines import HEIGHT, WIDTH, ink, placed, scanned, text

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from exporter.recipe.base import Part
 from PIL import Image, ImageDraw, ImageFont
+
+from exporter.recipe.base import Part
 
 CHINESE = "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学"
 LATIN = "abcdefghijklmnopqrstuvwxyz0123456789"

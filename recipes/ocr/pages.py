@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from exporter.recipe.base import Part
 
+from exporter.recipe.base import Part
 from recipes.ocr.lines import ink, scanned, text
 
 HEIGHT, WIDTH = 96, 160

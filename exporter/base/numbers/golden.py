@@ -207,7 +207,7 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
                 gate=about["gate"],
                 draw=case.partition(":")[0],  # what probes is made from the case that it is named after
                 scores=_scores(tensors, case, eager, about),
-                allowance=min(about["allowance"], LARGEST_ALLOWANCE),
+                allowance=min(about.get("allowance", 1.0), LARGEST_ALLOWANCE),
                 slack=CONSTANT_TIMES if case.endswith(CONSTANT) else 1.0,
                 wide=eager.dtype.name == "float64" and not {"float16", "float32"}.intersection(inputs),
                 central=about["method"].startswith(SPREAD),
