@@ -67,8 +67,10 @@ class Moves:
         """Return a text of the earlier checkout with the paths and modules of our own code as they are now."""
 
         def moved(match: re.Match[str]) -> str:
-            name = match[0]
-            return self.place(name.replace("/", ".")).replace(".", "/") if "/" in name else self.place(name)
+            name = match[0].removesuffix(".py")
+            if "/" not in match[0]:
+                return self.place(match[0])
+            return self.place(name.replace("/", ".")).replace(".", "/") + match[0][len(name) :]
 
         return _CODE.sub(moved, content)
 
