@@ -42,8 +42,10 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
     model = f"evals.zoo.{'calibrated' if wish.calibrated else 'models'}:{network.key}"
     names = [tensor.name for tensor in network.inputs]
     if not all(names):
+        from evals.zoo.stock import parameters_of_forward  # which imports this
+
         names = call(
-            "evals.zoo.stock:parameters_of_forward",
+            parameters_of_forward,
             {"model": model},
             setting.limits,
             environment=SINGLE_THREAD,

@@ -26,6 +26,7 @@ from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import FORMATS
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves
+from exporter.process.job import job
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from exporter.spec.model import Spec
 
@@ -79,7 +80,7 @@ def compared(network: Network, spec: Spec, folder: Path, made: Sequence[Artifact
     ]
     request = {**source_of(spec), "network": network.key, "artifacts": files}
     try:
-        answer = call("evals.zoo.quick:compare", request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
+        answer = call(compare, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
     except ExporterError as error:
         if len(made) > 1:
             parts = (compared(network, spec, folder, [artifact], setting) for artifact in made)
@@ -92,6 +93,7 @@ def compared(network: Network, spec: Spec, folder: Path, made: Sequence[Artifact
     }
 
 
+@job
 def compare(request: dict[str, Any]) -> dict[str, Any]:
     """In a child: run eager on two draws, and each artifact; answer with the largest relative differences."""
     import paddle

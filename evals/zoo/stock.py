@@ -18,6 +18,7 @@ from exporter.export.lower.kinds.onnx import DEFAULT_OPSET
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves, numbered
 from exporter.export.trace.traced import specs_from_json
+from exporter.process.job import job
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
 
@@ -35,7 +36,7 @@ def artifacts(
         request = {**source_of(spec), "network": network.key, "format": name, "into": str(into)}
         request["pir"] = str(folder / "pir")
         try:
-            answer = call("evals.zoo.stock:write", request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
+            answer = call(write, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
         except ExporterError as error:
             yield name, {**refusal_of(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}
             continue
@@ -46,6 +47,7 @@ def artifacts(
         yield name, Artifact(name, "fp32", files, tuple(spec.inputs), tuple(ordered), natives)
 
 
+@job
 def parameters_of_forward(request: dict[str, Any]) -> dict[str, Any]:
     """What `forward` calls its inputs."""
     import inspect
@@ -54,6 +56,7 @@ def parameters_of_forward(request: dict[str, Any]) -> dict[str, Any]:
     return {"names": list(inspect.signature(layer.forward).parameters)}
 
 
+@job
 def write(request: dict[str, Any]) -> dict[str, Any]:
     """`jit.save` with nothing around it but what the format needs; for ONNX, paddle2onnx on the stock `.json`."""
     import paddle
