@@ -13,12 +13,14 @@ import pytest
 from exporter.base.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.base.references import bound_arguments, find_installed, find_source, load_object, split, user_code
 from exporter.process import workers
+from exporter.process.job import job
 
 
 class OwnError(Exception):
     """Of no family of the standard library's."""
 
 
+@job
 def raise_own_error(_request: workers.Json) -> workers.Json:
     raise OwnError("why not")
 
@@ -150,8 +152,8 @@ def test_our_own_errors_pass_through_user_code_as_they_are() -> None:
 
 def test_a_child_blames_the_line_that_raised_what_nobody_knows() -> None:
     with pytest.raises(ChildFailed, match="OwnError: why not") as caught:
-        workers.call("tests.base.test_references:raise_own_error", {})
-    assert caught.value.where == f"tests/base/test_references.py:{raise_own_error.__code__.co_firstlineno + 1}"
+        workers.call(raise_own_error, {})
+    assert caught.value.where == f"tests/base/test_references.py:{raise_own_error.function.__code__.co_firstlineno + 2}"
 
 
 def test_a_module_of_another_package_is_found_without_running_any_of_it(

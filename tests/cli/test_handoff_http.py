@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from exporter.base.errors import UsageError
 from exporter.bundle.open import open_bundle
-from exporter.deploy.handoff import protocol
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES, Interface, Refused, an_array, flattened, parsed
 from exporter.deploy.handoff.write import TARGETS
@@ -165,7 +164,7 @@ def test_the_range_of_whole_numbers_is_the_one_that_they_were_drawn_from(tmp_pat
     spec = {**content["spec"], "dims": dims, "inputs": {"image": {**ids, "values": "integers(0,30)"}}}
     whole = edited(tmp_path / "bundle", inputs=[{"name": "image", **ids}], dims=dims, spec=spec)
     about = protocol.interface(Chosen(open_bundle(whole), "onnx"), "http_service")
-    assert about["inputs"] == [{"name": "image", "datatype": "INT64", "shape": ["batch", "seq"], "range": [0, 30]}]
+    assert about.inputs == (protocol.InputTensor("image", "INT64", ("batch", "seq"), (0, 30)),)
 
 
 def test_requests_are_not_joined_where_the_release_has_not_looked(tmp_path: Path, bundle: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_page_is_written_with_what_the_bundle_is_and_how_fast(tmp_path: Path) 
     assert done.code == 0, done.err
     told = " ".join(unescape(re.sub(r"<[^>]*>", " ", page.read_text("utf-8"))).split())
     manifest = json.loads((STORED / "manifest.json").read_bytes())
-    assert manifest["digest"] in told and "not signed: exporter sign STORED --key K.pem" in told
+    assert manifest["digest"] in told and "not signed: exporter sign BUNDLE --key K.pem" in told
     size = sum(manifest["files"][name]["size"] for name in manifest["variants"]["onnx"]["files"])
     row = rf"onnx by onnxruntime .* holds \d+ of \d+ {size / 1e3:,.1f} kB [\d.]+ ms [\d.]+ ms [\d,]+ rows/s"
     assert re.search(row, told) and "Latency of one call at batch=" in told

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.base.errors import BundleError, ExporterError
+from exporter.base.errors import BundleError, EnvironmentLacks, ExporterError
 from exporter.process.job import Job, Q
 from exporter.process.scratch import scratch
 from exporter.process.workers import SINGLE_THREAD, Setting, call
@@ -153,6 +153,8 @@ class _Comparison:
         run, made = self.harness.run_of(claim), self.place / f"{claim.variant}-{claim.engine}.safetensors"
         try:
             save_states(made, answered(self.harness.subject, run, load_states(ends), self.harness.setting))
+        except EnvironmentLacks as error:  # as an engine that is not here
+            return Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
         except ExporterError as error:
             return Evidence(Outcome.CRASHED, str(error), stage="run")
         behind = self.pipeline.postprocess
