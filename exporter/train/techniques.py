@@ -189,6 +189,6 @@ class Averages:
         for name, average in self._averages.items():
             average.set_value(found[name])
 
-    def _put(self, values: dict[str, Any]) -> None:
+    def _put(self, values: dict[str, paddle.Tensor]) -> None:
         for name, parameter in self._parameters.items():
             parameter.set_value(values[name])
