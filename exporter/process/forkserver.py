@@ -60,8 +60,9 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
     that hold the functions of its jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which passes it on
-    for name in imports:
+    for name in (*imports, "exporter.process.job"):
         _import(name)
+    sys.modules["exporter.process.job"].prepare()
     signal.signal(signal.SIGCHLD, _reap)  # and so count the processor time of the jobs as this process's children's
     channel.send(b"ready")
     while True:
@@ -77,6 +78,7 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
         module = job["function"].partition(":")[0]
         if "numpy" in sys.modules and module.startswith("exporter."):
             _import(module)
+            sys.modules["exporter.process.job"].prepare(job["function"])
         if os.fork() == 0:
             channel.close()
             _keep(job, descriptors)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from exporter.base.errors import UsageError
 from exporter.bundle.open import open_bundle
+from exporter.deploy.handoff import protocol
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES, Interface, Refused, an_array, flattened, parsed
 from exporter.deploy.handoff.write import TARGETS
