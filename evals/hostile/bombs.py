@@ -65,9 +65,9 @@ class Graph:
         return self.model.graph.input[0].name
 
     def three(self) -> str:
-        """A vector of one number that no folding of constants knows: 3, from the rank of the input's shape."""
-        shape = self.add("Shape", self.input)
-        return self.add("Add", self.add("Mul", self.add("Shape", shape), self.constant([0])), self.constant([3]))
+        """A vector of one number that no folding of constants knows: 3, computed from the first size of the input."""
+        first = self.add("Gather", self.add("Shape", self.input), self.constant([0]))
+        return self.add("Add", self.add("Mul", first, self.constant([0])), self.constant([3]))
 
     def finish(self, bomb: str) -> None:
         """Add a zero that depends on `bomb` to the first output, and write the file."""
