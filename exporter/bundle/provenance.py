@@ -55,8 +55,8 @@ def _machine() -> dict[str, Any]:
 def unlike_the_recorded(recorded: dict[str, Any], device: str) -> str:
     """Why kernels may round otherwise here than where a bundle's goldens were recorded; empty where they must not.
 
-    Goldens are recorded on the CPU, in one thread. `recorded` is the provenance of the manifest; what an older one does
-    not say does not count.
+    Goldens are recorded on the CPU, in one thread. `recorded` is the provenance of the manifest; what it does not say
+    does not count.
     """
     if device != "cpu":
         return f"they were computed on {device}, and the goldens on the CPU"

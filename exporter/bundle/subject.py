@@ -103,7 +103,7 @@ def _may_lack(case: Case, content: Content) -> bool:
 def _refuse_other(facts: CaseFacts, planned: Case | None) -> None:
     """The seed and the sizes of a planned case are those of the plan: cases of one seed count as related."""
     if planned is None:
-        if ":" in facts.name:  # found by a search, or by an older plan
+        if ":" in facts.name:  # found by a search, or by the plan of another version
             return
         raise BundleError(f"case '{facts.name}' is none that the spec plans", where=GOLDEN, hint=_HINT)
     if facts.seed != planned.seed or facts.dims != dict(planned.dims):

@@ -81,8 +81,8 @@ class Bench:
     def bounded(self, run: Run, setting: Setting, times: int = 1) -> Setting:
         """The same for a run, or for what takes some times as much; raises no limit that somebody has set.
 
-        An engine that the release did not run may take some times what the others took. A bundle that records nothing
-        is an older one, and on a GPU other things count.
+        An engine that the release did not run may take some times what the others took. Where nothing is
+        recorded, as at the release itself, nothing is bounded; on a GPU other things count.
         """
         if not self.costs or not setting.follows_costs or self.device != "cpu":
             return setting
