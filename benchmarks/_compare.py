@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -77,6 +78,21 @@ def _side(folder: Path, checkout: Path) -> Command:
     compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
     start = (sys.executable, "-c", "from exporter.cli import main; main()")
     return Command(start, folder, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(folder / "cache")})
+
+
+def lay_out(side: Command) -> None:
+    """Copy the recipes and specs of a side's checkout into its folder."""
+    assert side.folder
+    for name in ("recipes", "specs"):
+        came = Path(side.environment["PYTHONPATH"]) / name
+        shutil.copytree(came, side.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def forget_releases(side: Command) -> None:
+    """Remove what a side has released: a release that is repeated would not be made."""
+    assert side.folder
+    shutil.rmtree(side.folder / "cache", ignore_errors=True)
+    shutil.rmtree(side.folder / "artifacts", ignore_errors=True)
 
 
 def by_turns(step: Callable[[Command], T], new: Command, old: Command, rounds: int) -> tuple[list[T], list[T]]:

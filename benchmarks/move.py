@@ -9,12 +9,10 @@ Both sides run in folders of their own, with their own recipes and specs. Proces
 
 from __future__ import annotations
 
-import shutil
 import sys
 from functools import partial
-from pathlib import Path
 
-from _compare import Command, Run, against_older, by_turns, report_times, run
+from _compare import Command, Run, against_older, by_turns, forget_releases, lay_out, report_times, run
 
 #: The most of the older commit's time that each may take.
 LIMIT = 1.03
@@ -33,10 +31,7 @@ def main() -> int:
 
 def _lay_out(side: Command) -> None:
     """Lay the recipes and specs of its checkout into a side's folder, and train there."""
-    assert side.folder
-    for name in ("recipes", "specs"):
-        came = Path(side.environment["PYTHONPATH"]) / name
-        shutil.copytree(came, side.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    lay_out(side)
     _step("release", side)
 
 
@@ -46,10 +41,8 @@ def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
 
 
 def _step(step: str, side: Command) -> Run:
-    assert side.folder
-    if step == "release":  # one that is repeated would not be made
-        shutil.rmtree(side.folder / "cache", ignore_errors=True)
-        shutil.rmtree(side.folder / "artifacts", ignore_errors=True)
+    if step == "release":
+        forget_releases(side)
     return run(Command((*side.words, *STEPS[step]), side.folder, side.environment))
 
 

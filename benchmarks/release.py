@@ -14,7 +14,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from _compare import Command, Run, against_older, by_turns, report_times, run
+from _compare import Command, Run, against_older, by_turns, forget_releases, lay_out, report_times, run
 
 ROOT = Path(__file__).parents[1]
 #: The most of the older commit's time that each may take; `train` is mostly the training, which is the same in both.
@@ -24,15 +24,7 @@ SPEC, BUNDLE = "specs/digits.yaml", "artifacts/digits/1.0.0"
 
 def main() -> int:
     """Measure; exit 1 if a limit is exceeded."""
-    return against_older(__doc__, _measure, [*LIMITS], _lay_out)
-
-
-def _lay_out(side: Command) -> None:
-    """The recipes and specs of its checkout in its folder."""
-    assert side.folder
-    for name in ("recipes", "specs"):
-        came = Path(side.environment["PYTHONPATH"]) / name
-        shutil.copytree(came, side.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return against_older(__doc__, _measure, [*LIMITS], lay_out)
 
 
 def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
@@ -47,8 +39,7 @@ def _step(step: str, side: Command) -> Run:
     near = ("--source", ".") if (Path(side.environment["PYTHONPATH"]) == ROOT) else ()  # the old one asks nobody
     words = ("verify", BUNDLE, *near) if step == "verify" else ("release", SPEC)
     if step != "verify":
-        shutil.rmtree(side.folder / "cache", ignore_errors=True)  # a release that is repeated would not be made
-        shutil.rmtree(side.folder / "artifacts", ignore_errors=True)
+        forget_releases(side)
     if step == "train":
         shutil.rmtree(side.folder / "runs", ignore_errors=True)
     return run(Command((*side.words, *words, "--quiet"), side.folder, side.environment))

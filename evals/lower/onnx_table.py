@@ -31,8 +31,7 @@ from exporter.base.errors import ModelError
 from exporter.base.tensors import TensorSpec, load, save_scratch
 from exporter.export.lower.base import Wish
 from exporter.export.lower.kinds.onnx import plugin as onnx
-from exporter.process.answers import told
-from exporter.prove.root_cause.operators.judge import JudgedOperator
+from exporter.prove.root_cause.operators.judge import JudgedOperator, JudgeRequest
 
 sys.path.insert(0, str(Path(__file__).parent / "pdmodel"))
 
@@ -215,7 +214,7 @@ def difference(want: Any, got: Any, allowed: float | None = None) -> str:
 
 def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
     """Every operator of a recorded case, at the values of the first draw and at others around them."""
-    from exporter.prove.root_cause.operators.child import judge as judge_operators
+    from exporter.prove.root_cause.operators.child import judge
 
     data = load(folder / "data.safetensors")
     with tempfile.TemporaryDirectory() as place:
@@ -224,9 +223,7 @@ def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
         golden = Path(place) / "golden.safetensors"
         drawn = {key.removeprefix("0.in."): value for key, value in data.items() if key.startswith("0.in.")}
         save_scratch(golden, {f"case/input/{name}": value for name, value in drawn.items()})
-        request = {"pir": str(folder), "onnx": f"{place}/model.onnx", "golden": str(golden), "case": "case"}
-        answer = judge_operators({**request, "budget": BUDGET})
-    return [told(JudgedOperator, one) for one in answer["operators"]]
+        return list(judge(JudgeRequest(folder, Path(place) / "model.onnx", golden, "case", BUDGET)).operators)
 
 
 def as_loaded(folder: Path) -> bool:

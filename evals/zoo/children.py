@@ -29,10 +29,15 @@ def preloaded(families: Iterable[str]) -> Iterator[None]:
     plain = workers.fork
 
     def fork(
-        job: forks.Job, events: int, log: int, *, environment: Mapping[str, str | None], imports: Sequence[str] = ()
+        launch: forks.Launch,
+        events: int,
+        log: int,
+        *,
+        environment: Mapping[str, str | None],
+        imports: Sequence[str] = (),
     ) -> forks.Forked:
         more = modules if "paddle" in imports else ()
-        return plain(job, events, log, environment=environment, imports=(*imports, *more))
+        return plain(launch, events, log, environment=environment, imports=(*imports, *more))
 
     workers.fork = fork  # type: ignore[assignment]
     try:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypedDict, TypeVar, cast
+from typing import IO, Any, TypedDict, cast
 
 from exporter.base.bounded_json import parse_json
-from exporter.base.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError, first_fault
+from exporter.base.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError
 from exporter.base.files import read_regular
 from exporter.base.watch import Seen, read_seen
 
@@ -26,8 +26,6 @@ MOST_ANSWER, MOST_VALUES = 256 << 20, 3_000_000
 #: What to try where a child's end tells nothing.
 LAST_WORDS = "run it again with --debug, to see what the child said last"
 _ERROR = ("kind", "what", "where", "hint", "details")
-
-T = TypeVar("T")
 
 
 class _Doing(TypedDict):
@@ -104,23 +102,6 @@ def _revive(error: dict[str, str]) -> ExporterError:
     if kind is not None:
         return kind(error["what"], where=error["where"], hint=error["hint"])
     return ChildFailed(error["what"], where=error["where"], hint=error["hint"], details=error["details"])
-
-
-def told(kind: type[T], answer: object) -> T:
-    """An answer as a typed value.
-
-    Raises:
-        ChildCrashed: it is another one.
-    """
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        return TypeAdapter(kind).validate_python(answer)
-    except ValidationError as error:
-        place, fault = first_fault(error)
-        raise ChildCrashed(
-            f"the child left an answer that was not asked for: {place}: {fault}", hint=LAST_WORDS
-        ) from error
 
 
 def read_what_was_seen(path: Path) -> Seen:

@@ -113,16 +113,21 @@ def to_json(kind: type[T], value: T) -> Any:
     Raises:
         NotOfType: it is of another type, or holds what no JSON has, such as NaN where any value may be.
     """
-    from pydantic_core import PydanticSerializationError
-
     adapter = _adapter(kind)  # type: ignore[arg-type]  # mypy takes no type variable for hashable
-    try:
-        content = adapter.dump_python(value, mode="json", warnings="error")
-    except PydanticSerializationError as error:
-        raise NotOfType(f"it cannot be sent as JSON: {error}") from error
+    content = _sent(adapter, value)
     if _lost(adapter.dump_python(value), content):
         raise NotOfType("it cannot be sent as JSON: it holds NaN or an infinite number")
     return content
+
+
+def _sent(adapter: TypeAdapter[T], value: T) -> Any:
+    """Return a value as pydantic sends it; a number that no JSON has may have become None."""
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return adapter.dump_python(value, mode="json", warnings="error")
+    except PydanticSerializationError as error:
+        raise NotOfType(f"it cannot be sent as JSON: {error}") from error
 
 
 def from_json(kind: type[T], content: object) -> T:
@@ -139,7 +144,7 @@ def from_json(kind: type[T], content: object) -> T:
     except ValidationError as error:
         place, fault = first_fault(error)
         raise NotOfType(f"{place}: {fault}") from error
-    differs = _difference(to_json(kind, value), content)
+    differs = _difference(_sent(adapter, value), content)
     if differs is not None:
         raise NotOfType(f"{differs or 'all of it'}: it is not what {getattr(kind, '__name__', kind)} holds there")
     return value

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -254,21 +253,6 @@ def oldest_paddle(targets: Sequence[str]) -> str | None:
     asked = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
     versions = [version.removesuffix(".*") for version in asked]
     return min(versions, key=Version, default=None)
-
-
-def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
-    """An artifact out of a child's answer or a manifest."""
-    return Artifact(
-        value["format"],
-        value["precision"],
-        tuple(value["files"]),
-        tuple(value["inputs"]),
-        tuple(value["outputs"]),
-        tuple(value["native_outputs"]),
-        value["details"],
-        value["weights"],
-        value.get("origins", {}),
-    )
 
 
 def _lower_precision(
