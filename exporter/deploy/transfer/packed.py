@@ -114,7 +114,8 @@ def _unpack(stream: BinaryIO, size: int, into: Path, where: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             _copy(stream, path, about.size)
         left -= about.size + -about.size % _BLOCK
-        stream.seek(-about.size % _BLOCK, 1)
+        if any(stream.read(-about.size % _BLOCK)):
+            raise BundleError(f"has more behind {about.name!r} than its size says", where=where, hint=_HINT)
     if stream.read(_BLOCK + 1) != bytes(_BLOCK):
         raise BundleError("goes on after its end", where=where, hint=_HINT)
 

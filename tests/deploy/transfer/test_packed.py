@@ -134,6 +134,17 @@ def test_a_damaged_archive_never_becomes_a_bundle(archive: Path, tmp_path: Path,
     assert not (tmp_path / "there").exists()
 
 
+def test_what_hides_between_two_files_is_refused(archive: Path, tmp_path: Path) -> None:
+    content = bytearray(archive.read_bytes())
+    with tarfile.open(archive) as stock:
+        first = stock.getmember(FIRST)
+    assert first.size % tarfile.BLOCKSIZE
+    content[first.offset_data + first.size] = 1
+    (tmp_path / "hiding.tar").write_bytes(content)
+    with pytest.raises(BundleError, match="than its size says"):
+        unpack(tmp_path / "hiding.tar", tmp_path / "there")
+
+
 def test_more_behind_the_end_is_refused(archive: Path, tmp_path: Path) -> None:
     (tmp_path / "long.tar").write_bytes(archive.read_bytes() + b"\0")
     with pytest.raises(BundleError, match="goes on after its end"):
