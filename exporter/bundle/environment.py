@@ -14,17 +14,17 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from email import message_from_string
-from email.message import Message
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-
-from packaging.requirements import InvalidRequirement, Requirement
+from typing import TYPE_CHECKING
 
 from exporter.base.distribution import NAME
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,8 @@ class Installed:
         return self._required[name]
 
     def _requires(self, name: str) -> Iterator[str]:
+        from packaging.requirements import InvalidRequirement, Requirement  # only who releases asks, and it takes 40 ms
+
         for line in self.packages[name].get_all("Requires-Dist") or ():
             try:
                 need = Requirement(line)
@@ -145,6 +147,8 @@ def _installed(_path: tuple[str, ...]) -> Installed:
 
 def _said(one: Distribution) -> Message:
     """The metadata of a package without its description, which may be long and is not asked for."""
+    from email import message_from_string
+
     return message_from_string((one.read_text("METADATA") or one.read_text("PKG-INFO") or "").partition("\n\n")[0])
 
 

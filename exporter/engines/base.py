@@ -113,12 +113,12 @@ class Engine(ABC):
 
     `precisions` are those that it computes in, of each format. `paddle_kernels` says that it runs the same kernels as
     eager, so that its results must be equal bit for bit. `imports` are modules that take long to import and compute
-    nothing meanwhile; its children are forked from a process that has them.
+    nothing meanwhile; its children are forked from a process that has them. All read their inputs with NumPy.
     """
 
     formats: ClassVar[tuple[str, ...]]
     precisions: ClassVar[tuple[str, ...]] = ("fp32",)
-    imports: ClassVar[tuple[str, ...]] = ()
+    imports: ClassVar[tuple[str, ...]] = ("numpy",)
     paddle_kernels: ClassVar[bool] = False
 
     def runs(self, format: str, precision: str) -> bool:

@@ -45,8 +45,10 @@ OnEvent: TypeAlias = Callable[[Event], None]
 
 #: What every child is told. ONNX Runtime's wheels for Linux send telemetry from 1.29 on, unless they are told before
 #: they are imported: what a gate judges is nobody else's business.
+#: Pydantic looks through all that is installed for plugins, which have no say in what crosses a border.
 _EVERY_CHILD = {
     "ORT_DISABLE_TELEMETRY": "1",
+    "PYDANTIC_DISABLE_PLUGINS": "1",
     "PYTHONFAULTHANDLER": "1",
     "PYTHONHASHSEED": "0",
     "PYTHONUNBUFFERED": "1",

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from packaging.requirements import Requirement
 from packaging.version import Version
 
 from exporter.base.errors import BundleError, CannotRun, ChildCrashed, ChildFailed, ModelError, UsageError
@@ -249,6 +248,8 @@ def fixed_dims(spec: Spec) -> dict[str, int]:
 
 def oldest_paddle(targets: Sequence[str]) -> str | None:
     """The oldest Paddle Inference among targets such as `paddle_inference>=2.6`; None where none is named."""
+    from packaging.requirements import Requirement  # few specs name a target, and it takes 40 ms
+
     wanted = [Requirement(target) for target in targets]
     asked = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
     versions = [version.removesuffix(".*") for version in asked]
