@@ -69,13 +69,22 @@ def _epsilon(folded: Array, weight: Array, vectors: Sequence[Array]) -> float | 
             continue
         own = [vector for vector in vectors if vector.size == channels]
         for scale, variance in product(own, own):
-            known = factor != 0
-            epsilon = float(np.median((scale[known] / factor[known]) ** 2 - variance[known])) if known.any() else 0.0
-            if -_NEAR * float(variance.max()) <= epsilon <= _LARGEST_EPSILON:
-                wanted = _factor(scale, variance, max(epsilon, 0.0))
+            for epsilon in _epsilons(scale, variance, factor):
+                wanted = _factor(scale, variance, epsilon)
                 if _near(wanted[base != 0], factor[base != 0], np.abs(wanted[base != 0])):
-                    return max(epsilon, 0.0)
+                    return epsilon
     return None
+
+
+def _epsilons(scale: Array, variance: Array, factor: Array) -> Iterator[float]:
+    """Yield what ε may be: the usual ones, and what the channel of the least variance says, where it counts most."""
+    yield from _USUAL
+    known = factor != 0
+    if known.any():
+        least = int(np.argmin(variance[known]))
+        epsilon = float((scale[known][least] / factor[known][least]) ** 2 - variance[known][least])
+        if -_NEAR * float(variance.max()) <= epsilon <= _LARGEST_EPSILON:
+            yield max(epsilon, 0.0)
 
 
 def _arranged(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:

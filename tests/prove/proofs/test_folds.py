@@ -17,6 +17,8 @@ RNG = np.random.default_rng(0)
 NORM = {name: RNG.uniform(0.5, 2, 4).astype("float32") for name in "abmv"}
 #: As a factory leaves them: equal vectors have one digest.
 FRESH = {name: np.full(4, value, "float32") for name, value in zip("abmv", (1, 0, 0, 1), strict=True)}
+#: As a training leaves them: of channels that hardly move, and of some that do, ε decides the factor of the former.
+TRAINED = {**NORM, "v": np.array([1.1e-4, 0.2, 1.0, 300.0], "float32")}
 WEIGHT = RNG.normal(size=(4, 3, 1, 1)).astype("float32")
 BIAS = RNG.normal(size=4).astype("float32")
 
@@ -43,6 +45,8 @@ def norm(epsilon: float = 1e-5, after: str = "c") -> NodeProto:
 FOLDS = {
     "a batch norm": ({"w": WEIGHT, **NORM}, [conv(), norm()]),
     "another epsilon": ({"w": WEIGHT, **NORM}, [conv(), norm(7e-4)]),
+    "a trained batch norm": ({"w": WEIGHT, **TRAINED}, [conv(), norm()]),
+    "a trained one with another epsilon": ({"w": WEIGHT, **TRAINED}, [conv(), norm(7e-4)]),
     "a fresh batch norm": ({"w": WEIGHT, **FRESH}, [conv(), norm()]),
     "behind a bias": ({"w": WEIGHT, "z": BIAS, **NORM}, [conv("z"), norm()]),
     "a transposed convolution": (
