@@ -55,10 +55,11 @@ from exporter.prove.preflight.files import refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
-from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, with_defaults
+from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, source_engines, with_defaults
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
+from exporter.spec.source import FACTORY
 from exporter.weights import measured, rehearsal
 from exporter.weights.find import Weights, look_up
 from exporter.weights.make import make, make_whole
@@ -121,7 +122,7 @@ def resolve(spec: Spec, setting: Setting, *, trains: bool = True) -> Resolved:
         weights.require()
     for refuse in REFUSALS:
         refuse(spec)
-    runs = plan_runs(spec.engines, spec.variants(), with_source=True)
+    runs = plan_runs(spec.engines, spec.variants(), source_engines(spec))
     device = choose_device(spec.device, [run.engine for run in runs], setting.limits, every=True)
     return Resolved(spec, device, runs, weights)
 
@@ -130,8 +131,10 @@ def find(plan: Resolved, setting: Setting) -> tuple[Diagnostic, ...]:
     """Check the model's code for what cannot be traced, or would be traced wrong.
 
     A finding that predicts a fault which an export does not show is settled here, by a comparison; one that predicts a
-    failure is left to the export (:mod:`exporter.check.settle`).
+    failure is left to the export (:mod:`exporter.check.settle`). A model that is a file has no code.
     """
+    if plan.spec.model == FACTORY:
+        return ()
     setting.say(f"checking {plan.spec.model}")
     return judged(plan.spec, examine([of_spec(plan.spec)], of_project(Path.cwd())).findings, setting)
 

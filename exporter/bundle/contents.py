@@ -8,12 +8,14 @@ from pathlib import Path
 
 from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content, FileFacts
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
+from exporter.bundle.source import file_digests
 from exporter.bundle.write import content_version
 from exporter.export.lower.convert import Conversion
 from exporter.prove.goldens.record import Record
-from exporter.prove.judge.report import UNTRAINED
+from exporter.prove.judge.report import weights_note
 from exporter.prove.verdict.claim import Verdict
 from exporter.spec.model import Spec
+from exporter.spec.source import FACTORY
 from exporter.weights.measured import Measured
 
 
@@ -34,7 +36,10 @@ def contents(
             **({"seed": measured.run.seed} if measured.run else {}),
             **({"interval": list(measured.interval)} if measured.interval else {}),
         }
-    notes = (UNTRAINED if spec.weights == "factory" else "", measured.note if measured else "")
+    untrained = weights_note(spec)
+    if spec.model == FACTORY:
+        untrained += f" (sha256 {' and '.join(file_digests(spec).values())})"
+    notes = (untrained, measured.note if measured else "")
     return Content.model_validate(
         {
             "schema": MANIFEST_VERSION,

@@ -16,7 +16,7 @@ from exporter.bundle.stated import refuse_other_statements
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import FORMATS
 from exporter.prove.compare.golden import read_goldens
-from exporter.prove.verdict.plan import Run, plan_runs
+from exporter.prove.verdict.plan import Run, plan_runs, source_engines
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
@@ -135,7 +135,7 @@ def recorded_runs(spec: Spec, with_source: bool) -> tuple[Run, ...]:
         BundleError: an engine is unknown, or no engine runs one of the variants: no release was planned by it.
     """
     try:
-        return plan_runs(spec.engines, spec.variants(), with_source)
+        return plan_runs(spec.engines, spec.variants(), source_engines(spec) if with_source else ())
     except UsageError as error:
         raise BundleError(f"the spec in it is wrong: {error.what}", where=NAME, hint=_HINT) from error
 

@@ -17,6 +17,7 @@ from exporter.base.files import sha256_file
 from exporter.base.references import find_installed, find_source, split
 from exporter.spec.model import Spec
 from exporter.spec.recipe.source import sources
+from exporter.spec.source import FACTORY
 
 NO_SOURCE = (
     "no source was given, so eager itself was not run again and no sublayer was compared: --source DIR, the folder of "
@@ -39,11 +40,22 @@ def code_of(spec: Spec) -> dict[str, str]:
 
     Of an installed package it is the model's own file alone; of one without Python source there is none.
     """
+    if spec.model == FACTORY:
+        return file_digests(spec)
     files: dict[str, Path] = {}
     for reference in filter(None, (spec.model, spec.recipe)):
         if (module := find_source(split(reference)[0])) is not None:
             files |= _files(reference, module)
     return {name: sha256_file(path) for name, path in sorted(files.items())}
+
+
+def file_digests(spec: Spec) -> dict[str, str]:
+    """Return the sha256 of the program and of its parameters, where the model is a file, by the names in the spec."""
+    return {name: sha256_file(Path(name)) for name in _files_of_model(spec)}
+
+
+def _files_of_model(spec: Spec) -> list[str]:
+    return [str(spec.args[key]) for key in ("program", "parameters") if key in spec.args]
 
 
 def source_in(folder: Path | None, recorded: Mapping[str, Any], spec: Spec) -> Source:
@@ -61,6 +73,10 @@ def source_in(folder: Path | None, recorded: Mapping[str, Any], spec: Spec) -> S
     if not isinstance(code, dict) or not isinstance(weights, dict):
         raise BundleError("the provenance in it tells neither code nor weights", where="manifest.json", hint=_HINT)
     root = folder.resolve()
+    if spec.model == FACTORY:
+        for name in _files_of_model(spec):
+            _compare(root / name, code.get(name))
+        return Source(root)
     for reference in filter(None, (spec.model, spec.recipe)):
         for name, path in sorted(_files(reference, _module(reference, root), root).items()):
             _compare(path, code.get(name))
@@ -93,6 +109,8 @@ def _below(module: str, path: Path) -> str:
 
 
 def _compare(path: Path, recorded: object) -> None:
+    if not path.is_file():
+        raise UsageError("no such file", where=str(path), hint="put it there, or leave --source out")
     own = sha256_file(path)
     if own != recorded:
         said = f"its sha256 is {own}, and the bundle records {recorded or 'none of it'}"

@@ -14,7 +14,12 @@ from exporter.base.errors import UsageError
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
 
-Target = Annotated[str, typer.Argument(help="A spec, or module:factory.", metavar="SPEC|MODEL")]
+Target = Annotated[
+    str,
+    typer.Argument(
+        help="A spec, module:factory, or a Paddle program: .json, .pdmodel, or its folder.", metavar="SPEC|MODEL"
+    ),
+]
 Inputs = Annotated[list[str] | None, typer.Option("--input", help="name=dtype[dim,dim,…]; a word is a named dim.")]
 Dims = Annotated[list[str] | None, typer.Option("--dim", help="name=min..max, or name=min..max/multiple.")]
 Values = Annotated[
@@ -39,13 +44,16 @@ def spec_of(target: str, described: Described, given: Mapping[str, Any]) -> Spec
     Raises:
         UsageError: there is no such spec, or inputs are given beside it; or as the spec's reader.
     """
-    from exporter.spec.arguments import spec_from_arguments
+    from exporter.spec.arguments import spec_from_arguments, spec_from_source
     from exporter.spec.read import read_spec
+    from exporter.spec.source import is_source
 
     keys = {key: value for key, value in given.items() if value is not None}
     if "checkpoint" in keys:
         keys["weights"] = None  # a checkpoint on the command line takes the place of untrained weights
     one = described
+    if is_source(target):
+        return spec_from_source(target, one.dims or (), one.values or (), keys, one.settings or ())
     if not target.endswith((".yaml", ".yml")) and ":" in target:
         return spec_from_arguments(target, one.inputs or (), one.dims or (), one.values or (), keys, one.settings or ())
     if one.inputs or one.dims or one.values:

@@ -47,7 +47,15 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
 }
 
 _CORE = (
-    *("DataType", "ProgramDesc", "VarDesc.VarType", "eager.Tensor", "deserialize_pir_program", "set_num_threads"),
+    *(
+        "DataType",
+        "ProgramDesc",
+        "VarDesc.VarType",
+        "eager.Tensor",
+        "deserialize_pir_program",
+        "serialize_pir_program",
+        "set_num_threads",
+    ),
     *("clear_low_precision_op_list", "get_low_precision_op_list"),
     *("need_type_promotion_old_ir", "get_promote_dtype_old_ir", "is_common_dtype_for_scalar"),
     "default_cpu_generator",
@@ -75,7 +83,9 @@ NAMES: Mapping[str, Name] = {
     "Value": Name("paddle.pir.Value", ("get_defining_op", "replace_all_uses_with", "is_same", "set_type")),
     "create_shaped_type": Name("paddle.pir.create_shaped_type"),
     "in_pir_mode": Name("paddle.framework.in_pir_mode"),
+    "translate_to_pir": Name("paddle.pir.translate_to_pir"),
     "in_dygraph_mode": Name("paddle.base.framework.in_dygraph_mode"),
+    "current_expected_place": Name("paddle.base.framework._current_expected_place"),
     "DygraphOldIrGuard": Name("paddle.pir_utils.DygraphOldIrGuard"),
     "DygraphPirGuard": Name("paddle.pir_utils.DygraphPirGuard"),
     # how legacy operators are written

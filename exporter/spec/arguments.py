@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
+from exporter.spec.source import Content, keys_of, read_source
 
 _INPUT = re.compile(r"^([A-Za-z_]\w*)=(\w+)\[([^\]]*)\]$")
 _DIM = re.compile(r"^([A-Za-z_]\w*)=(\d+)\.\.(\d+)(?:/(\d+))?$")
 
 
-def parse_input(text: str) -> tuple[str, dict[str, Any]]:
+def parse_input(text: str) -> tuple[str, Content]:
     """Parse `name=dtype[dim,dim,…]`; an empty bracket is a scalar.
 
     Raises:
@@ -57,7 +59,7 @@ def spec_from_arguments(
     inputs: Sequence[str],
     dims: Sequence[str],
     values: Sequence[str],
-    keys: dict[str, Any],
+    keys: Content,
     overrides: Sequence[str] = (),
 ) -> Spec:
     """Build the same `Spec` that a YAML file would give; `keys` are its other keys, `overrides` those of `--set`.
@@ -98,8 +100,32 @@ def spec_from_arguments(
     return validate(content, "command line")
 
 
-def _unique(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def spec_from_source(
+    source: str, dims: Sequence[str], values: Sequence[str], keys: Content, overrides: Sequence[str] = ()
+) -> Spec:
+    """Build the `Spec` of a Paddle program that exists as a file; a `checkpoint` among the keys is its `.pdiparams`.
+
+    Raises:
+        UsageError, BundleError: as :func:`exporter.spec.source.read_source`; or an argument names no input or dim.
+    """
+    own = dict(keys)
+    parameters = own.pop("checkpoint", None)
+    own.pop("weights", None)
+    model = read_source(Path(source), Path(parameters) if parameters else None)
+    content = {**keys_of(model, _unique("--dim", [parse_dim(text) for text in dims])), **own}
+    for text in values:
+        name, _, what = text.partition("=")
+        if name not in content["inputs"]:
+            hint = did_you_mean(name, content["inputs"])
+            raise UsageError(f"no input is called '{name}'", where=f"--values {text}", hint=hint)
+        content["inputs"][name]["values"] = what
+    for override in overrides:
+        apply_override(content, override)
+    return validate(content, source)
+
+
+def _unique(option: str, pairs: list[tuple[str, Any]]) -> Content:
+    result: Content = {}
     for name, value in pairs:
         if name in result:
             raise UsageError(f"'{name}' is given twice", where=option, hint="give each once")

@@ -23,22 +23,12 @@ from exporter.base.errors import closest
 from exporter.base.references import factory_text
 from exporter.base.tensors import TensorSpec
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
-from exporter.spec.named import Names, Pattern
+from exporter.spec.named import Names, Pattern, known_target
 from exporter.spec.pipeline import Pipeline, Unrated, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
-
-
-def _known_target(text: str) -> str:
-    from packaging.requirements import InvalidRequirement, Requirement  # few specs name one, and it takes 40 ms
-
-    try:
-        Requirement(text)
-    except InvalidRequirement as error:
-        raise ValueError(f"'{text}' is no target such as paddle_inference>=2.6") from error
-    return text
 
 
 class Waiver(Frozen):
@@ -204,6 +194,12 @@ class Spec(Frozen):
     model: Reference = Field(
         description="Factory of the model: a function that returns a `paddle.nn.Layer`, or the class of a Layer."
     )
+    source: Annotated[str, Names.FILE] | None = Field(
+        None,
+        exclude=True,  # what follows from it stands in the other keys
+        description="Instead of `model`: a Paddle program, `inference.json` or `.pdmodel`, or the folder of one. What "
+        "the program says need not be said: `args`, `inputs`, `outputs`, `weights`, and the usual `dims` of pictures.",
+    )
     args: Arguments = Field(
         {},
         description="Arguments of the factory, by name: text, numbers, `true`, `false`, `null`, lists and mappings of "
@@ -287,7 +283,7 @@ class Spec(Frozen):
         description="Where training and engines run. `auto` takes a GPU that all engines can use, else the CPU; a "
         "device that is named and absent ends with exit code 3.",
     )
-    targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = Field(
+    targets: tuple[Annotated[str, AfterValidator(known_target)], ...] = Field(
         (),
         description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
         "for the oldest Paddle Inference among them. One that loads none of `formats` is refused, as is an unknown "

@@ -54,3 +54,18 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(member)
     else:
         yield value
+
+
+def known_target(text: str) -> str:
+    """Return the text of a target as it is.
+
+    Raises:
+        ValueError: it has another form than `name>=version`.
+    """
+    from packaging.requirements import InvalidRequirement, Requirement  # few specs name one, and it takes 40 ms
+
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(f"'{text}' is no target such as paddle_inference>=2.6") from error
+    return text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -14,6 +13,7 @@ from exporter.base.files import read_regular
 from exporter.spec import yaml12
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
+from exporter.spec.source import Content, keys_of, read_source
 
 _WHOLE = "`exporter init --schema` describes every key"
 
@@ -36,10 +36,23 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
     for override in overrides:
         apply_override(content, override)
-    return validate(content, str(path), marks)
+    return validate(completed(content), str(path), marks)
 
 
-def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = None) -> Spec:
+def completed(content: Content) -> Content:
+    """Return the content of a spec with what its `source` says; the keys that the spec gives itself stay.
+
+    Raises:
+        UsageError, BundleError: as :func:`exporter.spec.source.read_source`.
+    """
+    if not isinstance(content.get("source"), str) or "model" in content:
+        return content
+    dims = content.get("dims")
+    keys = keys_of(read_source(Path(content["source"])), dims if isinstance(dims, dict) else None)
+    return {**keys, **content, "dims": keys["dims"]}
+
+
+def validate(content: Content, source: str, marks: yaml12.Marks | None = None) -> Spec:
     """Turn plain data into a `Spec`; `marks` give the line and column of each key of the file it came from.
 
     Raises:
@@ -92,7 +105,7 @@ def _likely(place: tuple[str | int, ...]) -> str:
     return did_you_mean(str(place[-1]), model.model_fields)
 
 
-def apply_override(content: dict[str, Any], override: str, option: str = "--set") -> None:
+def apply_override(content: Content, override: str, option: str = "--set") -> None:
     """Set one dotted key of plain data, in place, as `option` says.
 
     Raises:

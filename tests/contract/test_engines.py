@@ -9,6 +9,8 @@ from typing import TypeAlias
 import pytest
 
 from evals.levels import KEPT_OFF, bfloat16_is_kept_off
+from exporter.base.readers.kinds.pir import read_pir
+from exporter.base.references import factory_text
 from exporter.bundle.open import Bundle
 from exporter.engines.base import Availability, Runnable, SourceModel
 from exporter.engines.child import ProbeRequest, probe
@@ -16,6 +18,7 @@ from exporter.pipeline import convert
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
+from exporter.spec.source import FACTORY
 from tests.command import ROOT
 from tests.contract.engine_child import Contract, Devices, contract, probes
 
@@ -81,7 +84,7 @@ def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said
         pytest.skip(KEPT_OFF)
     answers = call(
         contract,
-        Contract(name, device, artifact(format, bundle)),
+        Contract(name, device, artifact(format, bundle, of_a_file=name == "file")),
         LIMITS,
         environment={**SINGLE_THREAD, **ENGINES[name].environment(device)},
     ).checks
@@ -89,11 +92,16 @@ def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said
     assert len(answers) >= 11
 
 
-def artifact(format: str, bundle: Bundle) -> Runnable:
+def artifact(format: str, bundle: Bundle, *, of_a_file: bool = False) -> Runnable:
     spec = Spec.model_validate(SPEC)
     if format == "source":
         outputs = tuple(output.name for output in bundle.manifest.outputs)
-        source = SourceModel(spec.model, None, 0, spec.input_specs(), outputs, {})
+        path = bundle.folder / "pir/model.json"
+        program = {"program": str(path), "inputs": [one.name for one in read_pir(path).inputs]}
+        if (bundle.folder / "pir/model.pdiparams").is_file():
+            program["parameters"] = str(bundle.folder / "pir/model.pdiparams")
+        model = factory_text(FACTORY, program) if of_a_file else spec.model
+        source = SourceModel(model, None, 0, spec.input_specs(), outputs, {})
         return Runnable(format, None, "", tuple(spec.inputs), outputs, source)
     variant = bundle.manifest.variants[format]
     main = next(Path(path) for path in variant.files if not path.endswith(".pdiparams"))

@@ -44,7 +44,7 @@ class TestNothingWasCompared:
 
     def test_no_engine(self, workplace: Path) -> None:
         with pytest.raises(UsageError, match="nothing would prove it"):
-            plan_runs((), [("onnx", "fp32")], with_source=False)
+            plan_runs((), [("onnx", "fp32")])
         refused(exporter("release", "specs/digits.yaml", "--set", "engines=[]", cwd=workplace), 2, "engines")
 
     def test_an_engine_that_proves_no_file(self, workplace: Path) -> None:

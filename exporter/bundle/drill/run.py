@@ -138,7 +138,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
     pairs = [(one.format, one.precision) for one in editable]
     named = wish.engines or tuple(manifest.spec["engines"])
     able = wish.engines or tuple(one for one in named if any(ENGINES[one].runs(*pair) for pair in pairs))
-    return [one for one in plan_runs(able, pairs, with_source=False) if one.format != "source"]
+    return [one for one in plan_runs(able, pairs) if one.format != "source"]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,12 @@ from exporter.cli.options import Debug, Device, Json, Out, Quiet, Settings, Time
 from exporter.cli.run import Ending, Verb
 
 _Formats = Annotated[str | None, typer.Option("--formats", help="Of pir,pdmodel,onnx; all of them by default.")]
-_Target = Annotated[str | None, typer.Argument(help="A spec, or module:factory.", metavar="[SPEC|MODEL]")]
+_Target = Annotated[
+    str | None,
+    typer.Argument(
+        help="A spec, module:factory, or a Paddle program: .json, .pdmodel, or its folder.", metavar="[SPEC|MODEL]"
+    ),
+]
 _From = Annotated[
     str | None,
     typer.Option(
@@ -47,6 +52,9 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     """Check and trace the model, and write pir, pdmodel and onnx into --out (artifacts/NAME/unverified).
 
     With --from the model, its inputs and the file for its runtimes are those of the family's own export.
+
+    A Paddle program (.json, .pdmodel or its folder) needs no code. It becomes ONNX, unless --formats asks for others,
+    which is proven at once to compute the same, in NAME/VERSION/ beside the program, or below --out.
     """
     from exporter import pipeline
     from exporter.base.files import write_bytes
@@ -54,6 +62,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli.progress import setting
     from exporter.export.families.given import Asked, beside, spec_from_family
     from exporter.spec.reserved import UNVERIFIED
+    from exporter.spec.source import is_source
 
     given: dict[str, Any] = {
         "checkpoint": str(weights) if weights else None,
@@ -64,6 +73,13 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     described = targets.Described(inputs, dims, values, settings)
     files: dict[str, bytes] = {}
     with setting(quiet=quiet, timeout=timeout) as how:
+        if source is None and target is not None and is_source(target):
+            program = Path(target)
+            spec = targets.spec_of(
+                _one_target(target, repo), described, {**given, "formats": given["formats"] or ["onnx"]}
+            )
+            beside_it = program if program.is_dir() else program.parent
+            return conclude(pipeline.release(spec, out or beside_it, how), as_json=as_json)
         if source is None:
             spec = targets.spec_of(_one_target(target, repo), described, given)
         else:

@@ -18,10 +18,11 @@ class PaddleInference(PaddleEngine):
     formats = ("pir", "pdmodel")
 
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
-        return predicting(artifact, device, partial(_strict, on_gpu=device != "cpu"), "strict")
+        return predicting(artifact, device, partial(strict, on_gpu=device != "cpu"), "strict")
 
 
-def _strict(config: Any, *, on_gpu: bool) -> dict[str, str | int | bool]:
+def strict(config: Any, *, on_gpu: bool) -> dict[str, str | int | bool]:
+    """Switch a predictor's optimisations off; return what was asked for."""
     config.switch_ir_optim(False)
     config.disable_mkldnn()
     return {"ir_optim": False, "onednn": False, "tensorrt": False, **(demand_float32() if on_gpu else {})}

@@ -15,7 +15,7 @@ import numpy as np
 from exporter.base.numbers.golden import GoldenCase, GoldenOutput
 from exporter.prove.compare.outputs import compare_case
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
-from exporter.prove.verdict.plan import ENGINES, SOURCE_ENGINES, Run
+from exporter.prove.verdict.plan import ENGINES, Run, source_engines
 from exporter.prove.verdict.waivers import covering
 from exporter.spec.model import Spec, Waiver
 
@@ -102,7 +102,7 @@ def still_open(found: Sequence[Doubt], runs: Sequence[Run], waivers: Sequence[Wa
 def runs_of(spec: Spec) -> tuple[Run, ...]:
     """Whatever a release of the spec may run in float32."""
     variants = [("source", "fp32"), *((name, "fp32") for name in spec.formats)]
-    engines = dict.fromkeys((*SOURCE_ENGINES, *spec.engines))
+    engines = dict.fromkeys((*source_engines(spec), *spec.engines))
     return tuple(Run(*one, name) for name in engines for one in variants if ENGINES[name].runs(*one))
 
 

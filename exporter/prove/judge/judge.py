@@ -10,7 +10,7 @@ from exporter.base.errors import UsageError
 from exporter.base.registry import Registry
 from exporter.process.workers import Setting
 from exporter.prove.compare.informative import Doubt, doubts, still_open, told, undecided
-from exporter.prove.judge.report import UNTRAINED, Report, unlike_bits
+from exporter.prove.judge.report import Report, unlike_bits, weights_note
 from exporter.prove.judge.settings import differences
 from exporter.prove.proofs.base import Harness, Narrowing, Proof, Subject
 from exporter.prove.root_cause.find import localise
@@ -117,7 +117,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
     spec, today = harness.spec, _today()
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
-    untrained = [UNTRAINED] if spec.weights == "factory" and UNTRAINED not in about.notes else []
+    untrained = [note] if (note := weights_note(spec, about.notes)) else []
     return Report(
         name=about.name,
         version=about.version,

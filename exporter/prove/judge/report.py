@@ -12,6 +12,8 @@ from exporter.prove.judge.facts import Facts
 from exporter.prove.proofs.quantisation.noise import LayerNoise
 from exporter.prove.verdict.blame import Blame
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
+from exporter.spec.model import Spec
+from exporter.spec.source import FACTORY
 
 #: From the worst to the best: the order in which a report speaks.
 GRAVITY = (
@@ -28,6 +30,17 @@ GRAVITY = (
 
 #: What every report of a bundle with such weights says, and its manifest.
 UNTRAINED = "its weights are the factory's own, and not trained: the spec asks for `weights: factory`"
+#: The same of a model that is a file; its name and sha256 follow.
+REFERENCE = "no eager layer was at hand: the reference is a file, which may itself differ from what was trained. It is "
+
+
+def weights_note(spec: Spec, recorded: Sequence[str] = ()) -> str:
+    """Return what a report has to say of where the weights come from, unless it is recorded; empty: a training."""
+    if spec.model == FACTORY:
+        if any(note.startswith(REFERENCE) for note in recorded):
+            return ""
+        return f"{REFERENCE}{spec.args.get('program', 'unknown')}"
+    return UNTRAINED if spec.weights == "factory" and UNTRAINED not in recorded else ""
 
 
 @dataclass(frozen=True)

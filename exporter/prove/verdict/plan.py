@@ -13,11 +13,12 @@ from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.engines.base import Engine
 from exporter.spec.model import Spec, Speedup
+from exporter.spec.source import FACTORY
 
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 _ADD_ONNX = "add onnx to formats, or leave the key out"
-#: The engines that run the source; they are planned wherever the source is at hand.
-SOURCE_ENGINES = ("eager", "static")
+#: The engines that run the source.
+SOURCE_ENGINES = ("file", "eager", "static")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Run:
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
 
 
+def source_engines(spec: Spec) -> tuple[str, ...]:
+    """Return the engines that are planned wherever the source is at hand: the file itself only where it is one."""
+    return SOURCE_ENGINES if spec.model == FACTORY else SOURCE_ENGINES[1:]
+
+
 def with_defaults(spec: Spec) -> Spec:
     """Return the spec with what it leaves open said in full: its engines, and the steps of its pipeline.
 
@@ -48,14 +54,18 @@ def with_defaults(spec: Spec) -> Spec:
     return spec if spec.pipeline is None else spec.model_copy(update={"pipeline": spec.pipeline.settled()})
 
 
-def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
+def plan_runs(
+    engines: Sequence[str], variants: Sequence[tuple[str, str]], sources: Sequence[str] = ()
+) -> tuple[Run, ...]:
     """Pair each engine with each variant that it runs; variants are (format, precision).
+
+    `sources` are the engines that run the source (:func:`source_engines`); none where it is not at hand.
 
     Raises:
         UsageError: an engine is unknown, or runs none of the variants; or a variant is run by no engine, so that it
             would be released unproven.
     """
-    runs = [Run("source", "fp32", name) for name in SOURCE_ENGINES] if with_source else []
+    runs = [Run("source", "fp32", name) for name in sources]
     for name in engines:
         able = [Run(*variant, name) for variant in variants if ENGINES[name].runs(*variant)]
         if not able and name not in SOURCE_ENGINES:

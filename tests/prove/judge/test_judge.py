@@ -18,7 +18,7 @@ from exporter.export.lower.base import Artifact
 from exporter.process.workers import Setting
 from exporter.prove.judge import judge as judged_by
 from exporter.prove.judge.judge import PROOFS, About, blame, harness_of, judge
-from exporter.prove.judge.report import GRAVITY, Report, unlike_bits
+from exporter.prove.judge.report import GRAVITY, UNTRAINED, Report, unlike_bits
 from exporter.prove.proofs.base import Narrowing, Subject
 from exporter.prove.proofs.kinds.process import Process
 from exporter.prove.proofs.quantisation.noise import LayerNoise, Suffering
@@ -171,11 +171,11 @@ def test_what_a_report_says_of_its_subject() -> None:
     assert found.budget == 3 and found.verdict.objections == ("it failed before",)
     assert "a note" in found.notes and any("has expired" in note for note in found.notes)
     assert found.waivers[0]["claim"] == "*" and found.waivers[0]["until"] == str(late["until"])
-    assert [note for note in found.notes if note == judged_by.UNTRAINED] == [judged_by.UNTRAINED]
-    said = replace(about, notes=(judged_by.UNTRAINED,))
-    assert [note for note in report(subject(SOUND), said).notes if note == judged_by.UNTRAINED] == [judged_by.UNTRAINED]
+    assert [note for note in found.notes if note == UNTRAINED] == [UNTRAINED]
+    said = replace(about, notes=(UNTRAINED,))
+    assert [note for note in report(subject(SOUND), said).notes if note == UNTRAINED] == [UNTRAINED]
     trained = subject(SOUND, spec={"weights": None, "checkpoint": "a.safetensors"})
-    assert judged_by.UNTRAINED not in report(trained).notes
+    assert UNTRAINED not in report(trained).notes
 
 
 def test_what_is_waived_today_is_waived_in_the_report() -> None:
@@ -260,7 +260,7 @@ def test_bits_that_differ_and_settings_that_do_are_notes() -> None:
     about = About("n", "1", unlike="the CPU is another one")
     notes = judged_by._report(harness, about, Verdict(frozenset(evidence), evidence), ["said"]).notes
     assert list(notes) == [
-        judged_by.UNTRAINED,
+        UNTRAINED,
         "said",
         "pir/jit_load: 1 of its results differ from eager in bits, as they may, since the CPU is another one; "
         "the error ratio judged them",

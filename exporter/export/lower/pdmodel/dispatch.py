@@ -12,6 +12,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.export.lower.pdmodel import described
 from exporter.export.lower.pdmodel.composed import COMPOSED
 from exporter.export.lower.pdmodel.lowering import lower
 from exporter.export.lower.pdmodel.table import TABLE
@@ -23,6 +24,7 @@ from exporter.paddle.values import is_variable
 
 #: What to do instead of a call that only C++ knows; for the rest the advice is `_USE_PIR`.
 NEAREST: Mapping[str, str] = {
+    "share_data": "use paddle.assign, since no legacy program shares memory; or export this model as `pir`",
     "view_dtype": "use Tensor.astype if a conversion of values is meant; there is no legacy operator for a bit cast",
 }
 _USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"
@@ -40,7 +42,7 @@ def install(patches: Patches, target: Version | None, refuse: Callable[[CannotLo
     for name, entry in vars(c_ops).copy().items():
         if name.startswith("_") or not callable(entry):
             continue
-        handler = handlers.get(name) or functools.partial(_refused, name)
+        handler = handlers.get(name) or functools.partial(_by_description, name)
         replacement = _dispatcher(name, entry, handler, refuse)
         if name in handlers:
             held.append((entry, replacement))
@@ -59,7 +61,10 @@ def _lowered(api: str, target: Version | None, *args: Any, **kwargs: Any) -> Any
     return lower(TABLE[api], args, kwargs, target)
 
 
-def _refused(name: str, *args: Any, **kwargs: Any) -> Any:
+def _by_description(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Lower a call as Paddle describes the operator; one with keywords, or with an output of its own, is refused."""
+    if not kwargs and name not in NEAREST:
+        return described.lower(name, args)
     raise cannot_lower(f"paddle._C_ops.{name}", "runs only in C++, where no legacy program can be built", _hint(name))
 
 

@@ -1,0 +1,346 @@
+"""Compute what a PIR program says, operator by operator, with the functions that eager code calls.
+
+Each operator is a call of the C++ function of its name (:mod:`exporter.paddle.functions`). So a program runs wherever
+eager code does: in dygraph, in float64, and in a trace that writes another format. Branches and loops are
+`paddle.static.nn.cond` and `while_loop`, which decide in dygraph and are traced elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from exporter.base.errors import ModelError
+from exporter.base.readers.program import Block, Operator, TensorType
+from exporter.paddle.functions import Parameter, current_place, function, parameters_of
+from exporter.paddle.values import is_variable
+
+#: What an operator reads or gives: an eager tensor, or one of a program; a list of them; sizes (:class:`Sizes`).
+Value: TypeAlias = Any
+#: The values computed so far, by their number in the program.
+Values: TypeAlias = MutableMapping[int, Value]
+#: What computes an operator that is no call of the function of its name.
+Runner: TypeAlias = Callable[[Operator, Values], Sequence[Value]]
+
+#: Operators that only say what is computed already, or where it goes.
+_NAMES_ONLY = frozenset(("parameter", "data", "feed", "builtin.parameter"))
+#: Operators whose C++ function has another name.
+_CALLED = {"batch_norm_": "batch_norm"}
+_HINT = "`exporter inspect` lists the file's operators; only Paddle itself can run this one"
+
+
+class Sizes(list[int]):
+    """What `full_int_array` writes down: the sizes of a reshape, the ends of a slice.
+
+    A function that takes sizes gets the list, so that a trace knows them; whatever else reads it gets a tensor.
+    """
+
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What `full` writes down. A function that takes a number gets it; whatever else reads it gets a tensor."""
+
+    shape: tuple[int, ...]
+    value: float
+    dtype: str
+
+    @property
+    def number(self) -> Value:
+        """Return the number as its dtype holds it, so that float64 computes with the same."""
+        import numpy as np
+
+        return self.value if self.dtype == "bfloat16" else np.array(self.value).astype(self.dtype).item()
+
+
+class Stacked(list[Value]):
+    """What `stack` makes of single whole numbers: sizes, some of which are computed."""
+
+
+def tensor(value: Value) -> Value:
+    """Return a value as what an operator reads: a tensor, or a list of tensors."""
+    import numpy as np
+    import paddle
+
+    if isinstance(value, Filled):
+        return paddle.full(list(value.shape), value.value, value.dtype)
+    if isinstance(value, Sizes):
+        return paddle.assign(np.array(value, dtype=value.dtype))
+    if isinstance(value, Stacked):
+        return paddle.stack([tensor(part) for part in value])
+    return [tensor(part) for part in value] if isinstance(value, list) else value
+
+
+def run_block(block: Block, values: Values) -> list[Value]:
+    """Run the operators of a block in order; return what it yields or fetches, in the order of the outputs.
+
+    Raises:
+        ModelError: an operator cannot be called here; it names the operator and its number.
+    """
+    fetched: dict[int, Value] = {}
+    for operator in block.operators:
+        if operator.name in _NAMES_ONLY:
+            continue
+        if operator.name == "cf.yield":
+            return [tensor(values[number]) for number in operator.operands]
+        if operator.name == "fetch":
+            fetched[int(operator.attributes["col"])] = tensor(values[operator.operands[0]])
+            continue
+        results = _run(operator, values)
+        values.update(zip((result.id for result in operator.results), results, strict=False))
+    return [fetched[column] for column in sorted(fetched)]
+
+
+def _run(operator: Operator, values: Values) -> Sequence[Value]:
+    if special := _SPECIAL.get(operator.name):
+        return special(operator, values)
+    name = _CALLED.get(operator.name, operator.name)
+    parameters, call = parameters_of(name), function(name)
+    if parameters is None or call is None:
+        raise ModelError(f"operator '{operator.name}' has no function here", where=place_of(operator), hint=_HINT)
+    result = call(*arguments_of(operator, parameters, values))
+    return [result] if len(operator.results) == 1 or not isinstance(result, (list, tuple)) else list(result)
+
+
+def place_of(operator: Operator) -> str:
+    """Name an operator as reports do: by its number in the program."""
+    return f"operator {operator.index}, {operator.name}"
+
+
+def arguments_of(operator: Operator, parameters: Sequence[Parameter], values: Mapping[int, Value]) -> list[Value]:
+    """Return the arguments of an operator's function in the order of its parameters.
+
+    Operands are its tensors, then those attributes that the program computes: they stand among no attributes.
+    """
+    operands = iter(operator.operands)
+    return [_argument(parameter, operator, operands, values) for parameter in parameters]
+
+
+def _argument(parameter: Parameter, operator: Operator, operands: Iterator[int], values: Mapping[int, Value]) -> Value:
+    if parameter.is_tensor or parameter.name not in operator.attributes:
+        number = next(operands, 0)
+        if parameter.type == "Place":
+            return current_place()
+        value = values[number] if number else None
+        if parameter.type == "Scalar" and isinstance(value, Filled):
+            return value.number
+        return _as_sizes(value) if parameter.type == "IntArray" else tensor(value)
+    return _attribute(parameter, operator.attributes[parameter.name])
+
+
+def in_dygraph() -> bool:
+    """Return whether operators are computed at once; else a program is traced."""
+    from exporter.paddle.private import in_dygraph_mode
+
+    return bool(in_dygraph_mode())
+
+
+def _number(value: Value) -> int:
+    """Return an axis as a number, which it has to be when a program is traced."""
+    if isinstance(value, Sizes):
+        (value,) = value
+    return int(value.number if isinstance(value, Filled) else getattr(value, "item", lambda: value)())
+
+
+def _as_sizes(value: Value) -> Value:
+    """Return what a function takes for sizes: numbers, one tensor, or where a program is traced a list of tensors.
+
+    In such a list of PIR's all are alike, since Paddle stacks them; a legacy program has numbers among them.
+    """
+    if isinstance(value, Sizes):
+        return list(value)
+    if not isinstance(value, list):
+        return tensor(value)
+    if in_dygraph():
+        return [_number(size) for size in value]
+    if any(map(is_variable, value)):
+        return [_number(size) if isinstance(size, (Filled, Sizes)) else size for size in value]
+    value = [tensor(size) for size in value]
+    return [(size if list(size.shape) == [1] else size.reshape([1])).astype("int64") for size in value]
+
+
+def _attribute(parameter: Parameter, value: Value) -> Value:
+    if parameter.type == "Place":
+        return current_place()
+    if parameter.type == "DataType":
+        return dtype_of(value)
+    return value
+
+
+def dtype_of(name: str) -> Value:
+    """Return Paddle's dtype of a name in a program."""
+    import paddle
+
+    return None if name in ("", "undefined", "Undefined") else getattr(paddle, name)
+
+
+def _shape(operator: Operator, values: Values) -> Sequence[Value]:
+    """Tell the sizes of a tensor; no legacy operator gives them as int64."""
+    import paddle
+
+    x = tensor(values[operator.operands[0]])
+    if is_variable(x):
+        return [paddle.shape(x).astype("int64" if operator.name == "shape64" else "int32")]
+    call = function(operator.name)
+    return [call(x) if call is not None else paddle.shape(x)]
+
+
+def _full(operator: Operator, _values: Values) -> Sequence[Value]:
+    attributes = operator.attributes
+    return [Filled(tuple(attributes["shape"]), attributes["value"], attributes["dtype"])]
+
+
+def _stack(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    parts, (result,) = values[operator.operands[0]], operator.results
+    sizes = isinstance(result.type, TensorType) and len(result.type.shape) == 1 and result.type.dtype.startswith("int")
+    return [Stacked(parts) if sizes else paddle.stack(tensor(parts), int(operator.attributes["axis"]))]
+
+
+def _selected(operator: Operator, values: Values) -> Sequence[Value]:
+    """Choose what one of two branches gave, by a number; the other one gave something of any shape."""
+    import paddle
+
+    mask, *branches = (tensor(values[number]) for number in operator.operands)
+    if in_dygraph():
+        return [branches[int(mask)]]
+    otherwise, then = branches
+    return [paddle.where(mask.astype("bool"), then, otherwise)]
+
+
+def _extremum(name: str) -> Runner:
+    """Return `argmax` or `argmin`, whose Python function takes other arguments than the operator."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        attributes = operator.attributes
+        x, axis = (values[number] for number in operator.operands)
+        along = None if attributes["flatten"] else _number(axis)
+        return [getattr(paddle, name)(x, along, attributes["keepdims"], attributes["dtype"])]
+
+    return run
+
+
+def _logsumexp(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    attributes = operator.attributes
+    along = None if attributes["reduce_all"] else list(attributes["axis"])
+    return [paddle.logsumexp(tensor(values[operator.operands[0]]), along, attributes["keepdim"])]
+
+
+def _expand_as(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    x, *like = (tensor(values[number]) for number in operator.operands if number)
+    return [paddle.expand_as(x, *like)] if like else [paddle.expand(x, list(operator.attributes["target_shape"]))]
+
+
+def _pieces(operator: Operator, values: Values) -> Sequence[Value]:
+    """Split a tensor: by sizes, or with `num` into so many alike."""
+    import paddle
+
+    x, *further = (values[number] for number in operator.operands)
+    attributes = operator.attributes
+    axis = attributes["axis"] if "axis" in attributes else _number(further.pop())
+    parts = attributes["num"] if "num" in attributes else _as_sizes(further[0])
+    return [paddle.split(x, parts, axis)]
+
+
+def _alone(name: str) -> Runner:
+    """Return `unbind` or `unstack`, which give a list."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        return [list(getattr(paddle, name)(tensor(values[operator.operands[0]]), int(operator.attributes["axis"])))]
+
+    return run
+
+
+def _if(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    (condition,) = (tensor(values[number]) for number in operator.operands)
+    then, otherwise = operator.blocks
+    result: Value = paddle.static.nn.cond(condition, lambda: _branch(then, values), lambda: _branch(otherwise, values))
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _branch(block: Block, values: Values) -> Value:
+    results = run_block(block, dict(values))
+    return results[0] if len(results) == 1 else tuple(results) or None
+
+
+def _while(operator: Operator, values: Values) -> Sequence[Value]:
+    """Loop: the first operand says whether to begin, and the first that the block yields whether to go on."""
+    import paddle
+
+    (block,) = operator.blocks
+    numbers = [argument.id for argument in block.arguments]
+
+    def body(_going_on: Value, *carried: Value) -> list[Value]:
+        return run_block(block, {**values, **dict(zip(numbers, carried, strict=True))})
+
+    start = [tensor(values[number]) for number in operator.operands]
+    _, *results = paddle.static.nn.while_loop(lambda going_on, *_: going_on, body, start)
+    return list(results)
+
+
+def _split(operator: Operator, values: Values) -> Sequence[Value]:
+    return list(tensor(values[operator.operands[0]]))
+
+
+def _assigned(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    return [paddle.assign(tensor(values[operator.operands[0]]))]
+
+
+def _numbers(operator: Operator, _values: Values) -> Sequence[Value]:
+    """Make the tensor that `assign_value` writes down."""
+    import numpy as np
+    import paddle
+
+    attributes = operator.attributes
+    return [paddle.assign(np.array(attributes["values"], dtype=attributes["dtype"]).reshape(attributes["shape"]))]
+
+
+def _sizes(operator: Operator, _values: Values) -> Sequence[Value]:
+    sizes = Sizes(operator.attributes["value"])
+    sizes.dtype = operator.attributes["dtype"]
+    return [sizes]
+
+
+_SPECIAL: Mapping[str, Runner] = {
+    "if": _if,
+    "while": _while,
+    "builtin.combine": lambda operator, values: [[values[number] for number in operator.operands]],
+    "builtin.split": _split,
+    "builtin.slice": lambda operator, values: [tensor(values[operator.operands[0]])[int(operator.attributes["index"])]],
+    "assign_out_": _assigned,
+    "assign_value_": _numbers,
+    "assign_value": _numbers,
+    "full_int_array": _sizes,
+    "full": _full,
+    "select_input": _selected,
+    "stack": _stack,
+    "shape": _shape,
+    "shape64": _shape,
+    "argmax": _extremum("argmax"),
+    "argmin": _extremum("argmin"),
+    "logsumexp": _logsumexp,
+    "expand_as": _expand_as,
+    "split": _pieces,
+    "split_with_num": _pieces,
+    "unbind": _alone("unbind"),
+    "unstack": _alone("unstack"),
+    "share_data_": lambda operator, values: [tensor(values[operator.operands[0]])],
+    "memcpy_h2d": lambda operator, values: [tensor(values[operator.operands[0]])],
+    "memcpy_d2h": lambda operator, values: [tensor(values[operator.operands[0]])],
+    "shadow_output": lambda operator, values: [],
+}

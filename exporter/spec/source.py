@@ -1,0 +1,172 @@
+"""A spec's `source`: a Paddle program that exists as a file, and the keys of a spec that follow from it.
+
+The program says its inputs, outputs, dtypes and ranks. It does not say how large an open dim may be, or what the inputs
+hold: of pictures that has a usual answer, and the rest is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from exporter.base.errors import UsageError, did_you_mean_file
+from exporter.base.readers.base import ModelFacts, map_file
+from exporter.base.readers.kinds.pdiparams import named
+from exporter.base.readers.kinds.pdmodel import read_pdmodel
+from exporter.base.readers.kinds.pir import read_pir
+from exporter.base.tensors import TensorSpec
+
+#: The keys of a spec, as its YAML holds them.
+Content: TypeAlias = dict[str, Any]
+#: The factory of the layer that computes what the file says; the code above this folder has it.
+FACTORY = "exporter.export.sources.program:build"
+#: Files that programs are usually called, the better known first.
+_USUAL = ("inference.json", "model.json", "inference.pdmodel", "model.pdmodel")
+_PROGRAMS = (".json", ".pdmodel")
+#: What is promised of dims that a program leaves open, unless somebody says otherwise; most nets halve pictures five
+#: times.
+DIMS: Mapping[str, Mapping[str, int]] = {
+    "batch": {"min": 1, "typical": 2, "max": 4},
+    "height": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
+    "width": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
+}
+#: What other files of a model are, and what to give instead.
+_OTHERS = {
+    ".pdparams": ("a file of weights without a program", "give module:factory of the layer, and these as --weights"),
+    ".pdopt": ("the state of an optimizer", "give the program, inference.json or .pdmodel"),
+    ".pdiparams": (
+        "a file of parameters without a program",
+        "give the program that they belong to: .json or .pdmodel beside it",
+    ),
+    ".nb": ("a model of Paddle Lite, which cannot be turned back", "give the program that it was made from"),
+    ".onnx": ("ONNX already", "give the Paddle program that it was made from; `verify --artifact` judges an ONNX file"),
+    ".safetensors": ("a file of weights without a program", "give module:factory of the layer, and these as --weights"),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program and its parameters (None: it has none), with what the program says of itself."""
+
+    program: Path
+    parameters: Path | None
+    facts: ModelFacts
+
+    @property
+    def name(self) -> str:
+        """A name for its bundle: the file's, or where that is a usual one, the folder's."""
+        usual = self.program.name in _USUAL
+        stem = self.program.resolve().parent.name if usual else self.program.stem
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "model"
+
+
+def is_source(text: str) -> bool:
+    """Return whether a command-line target means a program, or some file of a model, and neither spec nor factory."""
+    path = Path(text)
+    return path.is_dir() or path.suffix in (*_PROGRAMS, *_OTHERS)
+
+
+def read_source(path: Path, parameters: Path | None = None) -> Source:
+    """Find the program of a file or folder and its parameters, and read what it says; nothing of it runs.
+
+    Raises:
+        UsageError: there is none, or more than one; it is a file of another kind, or its parameters are not there.
+        BundleError: the program is damaged, or the parameters are truncated or another program's.
+    """
+    program = _only_program(path) if path.is_dir() else path
+    if other := _OTHERS.get(program.suffix):
+        raise UsageError(f"this is {other[0]}", where=str(program), hint=other[1])
+    if not program.is_file():
+        hint = did_you_mean_file(program, "give inference.json, a .pdmodel, or the folder of one")
+        raise UsageError("no such file", where=str(program), hint=hint)
+    facts = (read_pdmodel if program.suffix == ".pdmodel" else read_pir)(program)
+    stored = parameters or program.with_suffix(".pdiparams")
+    if not facts.weights:
+        return Source(program, None, facts)
+    if not stored.is_file():
+        what = f"its parameters are not there: {stored.name}, with {len(facts.weights)} tensors"
+        raise UsageError(what, where=str(program), hint="put them beside it, or name them: --weights FILE.pdiparams")
+    named(map_file(stored), str(stored), facts.weights)
+    return Source(program, stored, facts)
+
+
+def _only_program(folder: Path) -> Path:
+    files = sorted(file for file in folder.iterdir() if file.suffix in _PROGRAMS and file.is_file())
+    if usual := [folder / name for name in _USUAL if (folder / name) in files]:
+        stems = {file.stem for file in usual}
+        if len(stems) == 1:
+            return usual[0]
+        files = usual
+    programs = [file for file in files if file.suffix == ".pdmodel" or file.with_suffix(".pdiparams").is_file()]
+    if len(programs) == 1:
+        return programs[0]
+    if not programs:
+        hint = "give a folder that holds inference.json or inference.pdmodel, and inference.pdiparams"
+        raise UsageError("no Paddle program is in this folder", where=str(folder), hint=hint)
+    listed = ", ".join(file.name for file in programs[:4])
+    raise UsageError(f"{len(programs)} programs are in this folder: {listed}", where=str(folder), hint="name one")
+
+
+def keys_of(source: Source, dims: Mapping[str, Mapping[str, int]] | None = None) -> Content:
+    """Return the keys of a spec that follow from a program: model, inputs, dims, outputs, weights.
+
+    `dims` are ranges that somebody gave, by the names that open dims get here: batch, height, width, or `NAME_AXIS`.
+
+    Raises:
+        UsageError: nothing says how large a dim may be, or a given one is none of the program's.
+    """
+    ranged = dict(dims or {})
+    inputs = {
+        name: _input(spec, name) for name, spec in zip(_names(source.facts.inputs), source.facts.inputs, strict=True)
+    }
+    used = dict.fromkeys(size for about in inputs.values() for size in about["shape"] if isinstance(size, str))
+    if strange := [name for name in ranged if name not in used]:
+        hint = f"name one of: {', '.join(used)}" if used else "leave it out: every size is fixed"
+        raise UsageError(f"no input has a dim '{strange[0]}'", where="--dim", hint=hint)
+    ranges = {**DIMS, **ranged}
+    if lacking := [name for name in used if name not in ranges]:
+        options = " ".join(f"--dim {name}=1..64" for name in lacking)
+        what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
+        raise UsageError(what, where=str(source.program), hint=f"say it, as in: {options}")
+    parameters = {"parameters": str(source.parameters)} if source.parameters else {}
+    return {
+        "name": source.name,
+        "model": FACTORY,
+        "args": {"program": str(source.program), **parameters, "inputs": list(inputs)},
+        "inputs": inputs,
+        "dims": {name: dict(ranges[name]) for name in used},
+        "outputs": _names(source.facts.outputs),
+        "weights": "factory",
+    }
+
+
+def _names(specs: Iterable[TensorSpec]) -> list[str]:
+    """Names that a spec can hold, each once: `sigmoid_0.tmp_0` becomes `sigmoid_0_tmp_0`."""
+    names: list[str] = []
+    for spec in specs:
+        name = re.sub(r"\W", "_", spec.name)
+        name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names
+
+
+def _input(spec: TensorSpec, name: str) -> Content:
+    values = "normal" if spec.dtype.startswith("float") else "integers(0,2)"
+    return {
+        "dtype": spec.dtype,
+        "shape": [_size(axis, name, spec.shape) for axis in range(len(spec.shape))],
+        "values": values,
+    }
+
+
+def _size(axis: int, name: str, shape: Sequence[int | str]) -> int | str:
+    size = shape[axis]
+    if size != -1:
+        return size
+    if axis == 0:
+        return "batch"
+    picture = len(shape) == 4 and axis in (2, 3)
+    return ("height", "width")[axis - 2] if picture else f"{name}_{axis}"

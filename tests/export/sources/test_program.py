@@ -1,0 +1,101 @@
+"""A program that is a file, replayed as a layer: what the eager layer gave, bit for bit, in every form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import paddle
+import pytest
+
+from exporter.base.errors import BundleError, ModelError
+from exporter.base.readers.kinds.pir import read_pir
+from exporter.base.readers.program import Operator
+from exporter.export.lower.pdmodel.session import legacy_export
+from exporter.export.sources.program import build
+from exporter.export.sources.replay import run_block
+from exporter.paddle.names import forget_parameter_names
+from tests.export.sources.networks import NETWORKS, saved
+
+INPUTS = {
+    "picture": np.random.default_rng(0).normal(size=(2, 3, 16, 16)).astype("float32"),
+    "text": np.random.default_rng(0).integers(0, 11, (2, 5)),
+    "deciding": np.random.default_rng(0).normal(size=(2, 4)).astype("float32"),
+}
+
+
+def arrays(result: object) -> list[np.ndarray]:
+    return [one.numpy() for one in (result if isinstance(result, (list, tuple)) else [result])]
+
+
+def replayed(name: str, folder: Path) -> paddle.nn.Layer:
+    forget_parameter_names()
+    program = folder / "inference.json"
+    names = [one.name for one in read_pir(program).inputs]
+    parameters = str(program.with_suffix(".pdiparams")) if read_pir(program).weights else ""
+    layer = build(str(program), names, parameters)
+    layer.eval()
+    return layer
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_program_gives_what_its_layer_gave(name: str, tmp_path: Path) -> None:
+    layer = saved(name, tmp_path)
+    again = replayed(name, tmp_path)
+    for values in (INPUTS[name], -INPUTS[name] if name == "deciding" else INPUTS[name][:1]):
+        with paddle.no_grad():
+            wanted, got = (arrays(one(paddle.to_tensor(values))) for one in (layer, again))
+        assert [one.dtype for one in got] == [one.dtype for one in wanted]
+        assert all(np.array_equal(one, other) for one, other in zip(wanted, got, strict=True))
+
+
+def test_parameters_keep_the_names_of_the_program(tmp_path: Path) -> None:
+    saved("picture", tmp_path)
+    layer = replayed("picture", tmp_path)
+    declared = {weight.name for weight in read_pir(tmp_path / "inference.json").weights}
+    assert set(layer.state_dict()) == declared
+    statistics = {name for name, _ in layer.named_buffers()}
+    assert len(statistics) == 2 and len(list(layer.parameters())) == len(declared) - 2
+
+
+def test_the_parameters_of_another_program_are_refused(tmp_path: Path) -> None:
+    for name in ("picture", "text"):
+        (tmp_path / name).mkdir()
+        saved(name, tmp_path / name)
+    with pytest.raises(BundleError, match="but the program"):
+        build(str(tmp_path / "picture/inference.json"), ["x"], str(tmp_path / "text/inference.pdiparams"))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_pdmodel_is_read_as_the_json_is(name: str, tmp_path: Path) -> None:
+    """Written by the legacy writer, from the replayed layer, and read again by Paddle's own translation."""
+    layer = saved(name, tmp_path)
+    forget_parameter_names()
+    _, inputs = NETWORKS[name]
+    again = replayed(name, tmp_path)
+    specs = [paddle.static.InputSpec(*one) for one in inputs]
+    with legacy_export():
+        paddle.jit.save(again, str(tmp_path / "old"), input_spec=specs)
+    assert (tmp_path / "old.pdmodel").is_file()
+    forget_parameter_names()
+    parameters = tmp_path / "old.pdiparams"
+    third = build(str(tmp_path / "old.pdmodel"), [one.name for one in specs], str(parameters))
+    third.eval()
+    with paddle.no_grad():
+        wanted, got = (arrays(one(paddle.to_tensor(INPUTS[name]))) for one in (layer, third))
+    assert all(np.array_equal(one, other) for one, other in zip(wanted, got, strict=True))
+
+
+def test_what_is_no_program_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "x.pdmodel").write_bytes(b"\x00\x01nothing")
+    with pytest.raises((BundleError, ModelError)):
+        build(str(tmp_path / "x.pdmodel"), ["x"])
+
+
+def test_an_operator_that_paddle_has_no_function_for_is_named() -> None:
+    from exporter.base.readers.program import Block
+
+    block = Block((), (Operator("of_the_future", 7, (), (), {}),))
+    with pytest.raises(ModelError, match="'of_the_future' has no function here") as error:
+        run_block(block, {})
+    assert "operator 7" in error.value.where

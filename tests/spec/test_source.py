@@ -1,0 +1,130 @@
+"""What a spec takes from a program that is a file, and what is said of files that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.base.errors import BundleError, ExporterError, UsageError
+from exporter.spec.read import read_spec
+from exporter.spec.source import FACTORY, keys_of, read_source
+from tests.export.sources.networks import saved
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each network, with `inference.json` and `inference.pdiparams`."""
+    folder = tmp_path_factory.mktemp("files")
+    for name in ("picture", "text"):
+        (folder / name).mkdir()
+        saved(name, folder / name)
+    return folder
+
+
+def test_the_keys_of_a_picture_follow_from_the_program(files: Path) -> None:
+    keys = keys_of(read_source(files / "picture"))
+    assert (keys["name"], keys["model"], keys["weights"]) == ("picture", FACTORY, "factory")
+    assert keys["inputs"] == {"x": {"dtype": "float32", "shape": ["batch", 3, 16, 16], "values": "normal"}}
+    assert keys["dims"] == {"batch": {"min": 1, "typical": 2, "max": 4}}
+    assert keys["args"]["parameters"] == str(files / "picture/inference.pdiparams")
+
+
+def test_a_dim_that_nobody_knows_is_asked_for_with_the_option(files: Path) -> None:
+    source = read_source(files / "text/inference.json")
+    with pytest.raises(UsageError, match="how large 'ids_1' may be") as error:
+        keys_of(source)
+    assert error.value.hint == "say it, as in: --dim ids_1=1..64"
+    keys = keys_of(source, {"ids_1": {"min": 1, "typical": 5, "max": 9}})
+    assert keys["inputs"]["ids"] == {"dtype": "int64", "shape": ["batch", "ids_1"], "values": "integers(0,2)"}
+    assert len(keys["outputs"]) == 2
+    with pytest.raises(UsageError, match="no input has a dim 'length'"):
+        keys_of(source, {"length": {"min": 1, "typical": 5, "max": 9}})
+
+
+def test_a_spec_may_name_a_source_and_keeps_what_it_says_itself(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(
+        f"name: mine\nsource: {files}/text\ndims: {{ids_1: {{min: 2, typical: 3, max: 4}}}}\nformats: [onnx]\n"
+    )
+    spec = read_spec(path)
+    assert (spec.name, spec.model, spec.formats) == ("mine", FACTORY, ("onnx",))
+    assert spec.dims["ids_1"].max == 4 and spec.dims["batch"].max == 4
+    again = type(spec).model_validate(spec.model_dump(mode="json"))
+    assert again.factory == spec.factory and "source" not in spec.model_dump()
+
+
+def _two(folder: Path) -> Path:
+    for name in ("a", "b"):
+        for ending in (".json", ".pdiparams"):
+            (folder / f"{name}{ending}").write_bytes((folder / f"inference{ending}").read_bytes())
+    (folder / "inference.json").unlink()
+    return folder
+
+
+def _emptied(folder: Path) -> Path:
+    for path in folder.iterdir():
+        path.unlink()
+    return folder
+
+
+def _holding(name: str, content: bytes) -> Callable[[Path], Path]:
+    """Give the file `name` this content; what a user names is the program."""
+
+    def hold(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / ("inference.json" if name.endswith(".pdiparams") else name)
+
+    return hold
+
+
+def _cut(name: str, length: int) -> Callable[[Path], Path]:
+    def cut(folder: Path) -> Path:
+        (folder / name).write_bytes((folder / name).read_bytes()[:length])
+        return folder / "inference.json"
+
+    return cut
+
+
+def _without_parameters(folder: Path) -> Path:
+    (folder / "inference.pdiparams").unlink()
+    return folder / "inference.json"
+
+
+def _of_another(folder: Path) -> Path:
+    saved("text", folder / "other")
+    (folder / "inference.pdiparams").write_bytes((folder / "other/inference.pdiparams").read_bytes())
+    return folder / "inference.json"
+
+
+#: By kind: what is done to a folder with a whole model, the exit code, and what the message says.
+WRONG: dict[str, tuple[Callable[[Path], Path], int, str]] = {
+    "no parameters": (_without_parameters, 2, "parameters are not there"),
+    "truncated parameters": (_cut("inference.pdiparams", 900), 5, "bytes wanted"),
+    "parameters of another model": (_of_another, 5, "but the program"),
+    "truncated program": (_cut("inference.json", 1000), 5, "not JSON"),
+    "json of another kind": (_holding("inference.json", b'{"model": "a"}'), 2, "not a PIR program"),
+    "no json": (_holding("inference.json", b"\x89PNG"), 5, "not JSON"),
+    "an encrypted program": (_holding("model.pdmodel", bytes(range(256)) * 20), 5, "at byte"),
+    "two models": (_two, 2, "2 programs are in this folder: a.json, b.json"),
+    "an empty folder": (_emptied, 2, "no Paddle program"),
+    "nothing": (lambda folder: folder / "there/inference.json", 2, "no such file"),
+    ".pdparams": (_holding("w.pdparams", b"bytes"), 2, "weights without a program"),
+    ".pdopt": (_holding("w.pdopt", b"bytes"), 2, "the state of an optimizer"),
+    ".pdiparams": (lambda folder: folder / "inference.pdiparams", 2, "parameters without a program"),
+    ".nb": (_holding("w.nb", b"bytes"), 2, "Paddle Lite"),
+    ".onnx": (_holding("w.onnx", b"bytes"), 2, "ONNX already"),
+    ".safetensors": (_holding("w.safetensors", b"bytes"), 2, "weights without a program"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_file_is_told_with_its_cure(kind: str, files: Path, tmp_path: Path) -> None:
+    for name in ("inference.json", "inference.pdiparams"):
+        (tmp_path / name).write_bytes((files / "picture" / name).read_bytes())
+    spoil, code, message = WRONG[kind]
+    with pytest.raises((UsageError, BundleError), match=message) as error:
+        read_source(spoil(tmp_path))
+    assert isinstance(error.value, ExporterError) and error.value.exit_code == code
+    assert error.value.hint and error.value.where
