@@ -14,7 +14,7 @@ from pathlib import Path
 
 from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
-from exporter.base.files import locked, user_cache, write_draft
+from exporter.base.files import locked, sha256_file, user_cache, write_draft
 from exporter.base.registry import Registry
 from exporter.bundle.bom import require_library
 from exporter.bundle.contents import contents, with_costs, with_record
@@ -43,6 +43,7 @@ from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
 from exporter.engines.device import Device, choose_device
 from exporter.export.lower.convert import convert_all, refuse_precisions
+from exporter.export.sources.foreign import adopt, format_of
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration, refuse_noise
@@ -57,7 +58,7 @@ from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
 from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, source_engines, with_defaults
 from exporter.report.base import Renderer
-from exporter.spec.model import Spec
+from exporter.spec.model import PrecisionSettings, Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
 from exporter.spec.source import FACTORY
 from exporter.weights import measured, rehearsal
@@ -282,6 +283,30 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), metric)
+
+
+def judge_foreign(spec: Spec, file: Path, setting: Setting) -> Report:
+    """Judge a file that another tool wrote: is it the model of the spec? By the claims and controls of a release.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as the steps; or the file takes or gives other tensors.
+        BundleError: the file is damaged.
+    """
+    own = {"formats": (format_of(file),), "precisions": {"fp32": PrecisionSettings()}}
+    plan = resolve(spec.model_copy(update=own), setting, trains=False)
+    spec, checkpoint = plan.spec, plan.weights.require()
+    with scratch() as draft:
+        conversion = convert_all(spec, checkpoint, draft, setting)
+        foreign = adopt(file, conversion.artifacts[0], draft, setting)
+        conversion = replace(conversion, artifacts=(foreign,))
+        content = contents(spec, conversion, Hashed.of(draft).files, checkpoint)
+        exported = Exported(conversion.output_names, conversion.parameters)
+        content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
+        subject = subject_in(content, spec, (draft, draft / GOLDEN), plan.device.name, checkpoint)
+        harness = harness_of(with_samples(subject, setting), plan.runs, setting)
+        note = f"judged is {file} (sha256 {sha256_file(file)}), which another tool wrote"
+        report = judge(harness, about(content, (note, *plan.device.notes), device=plan.device.name))
+        return blame(harness, report, None)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 
 from exporter.prove.judge.report import REFERENCE
@@ -72,3 +73,33 @@ def test_a_wrong_file_is_told_in_one_line(name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"bytes")
     done = exporter("convert", name, cwd=tmp_path)
     assert done.code == 2 and done.err.startswith(f"error: {name}: ") and "try:" in done.err
+
+
+def test_the_file_of_another_tool_is_judged_under_its_own_names(program: Path, tmp_path: Path) -> None:
+    """The same network is passed whatever its inputs are called, and another training of it is not."""
+    for seed, name in ((0, "same"), (1, "other")):
+        (tmp_path / name).mkdir()
+        saved("picture", tmp_path / name, seed)
+        done = exporter("convert", name, "--out", "out", "--json", cwd=tmp_path)
+        assert done.code == 0, done.err
+        model = onnx.load(Path(tmp_path, done.json()["bundle"]) / "onnx/model.onnx")
+        (given,), (put_out,) = model.graph.input, model.graph.output
+        for node in model.graph.node:
+            for names in (node.input, node.output):
+                names[:] = [{given.name: "data", put_out.name: "x"}.get(one, one) for one in names]
+        given.name, put_out.name = "data", "x"  # the reference calls its input so
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    same = exporter("verify", "--reference", program, "--artifact", "same.onnx", "--json", cwd=tmp_path)
+    assert same.code == 0, same.out + same.err
+    assert any("same.onnx" in note for note in same.json()["notes"])
+    other = exporter("verify", "--reference", program, "--artifact", "other.onnx", "--json", cwd=tmp_path)
+    assert other.code == 1 and other.json()["verdict"] == "failed"
+
+
+def test_a_file_with_other_outputs_is_refused(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    saved("text", tmp_path / "text")
+    done = exporter("verify", "--reference", program, "--artifact", "text/inference.json", cwd=tmp_path)
+    assert done.code == 2 and "and the reference 1" in done.err
+    for options in (("--reference", program), ("--artifact", "text/inference.json"), ()):
+        assert exporter("verify", *options, cwd=tmp_path).code == 2

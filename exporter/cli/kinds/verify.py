@@ -8,10 +8,18 @@ from typing import Annotated
 import typer
 
 from exporter.base.errors import UsageError
+from exporter.cli import target as targets
 from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
 from exporter.cli.run import Ending, Verb
 
-_Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
+_Bundle = Annotated[Path | None, typer.Argument(help="The folder of a bundle.", metavar="[BUNDLE]")]
+_Reference = Annotated[
+    str | None,
+    typer.Option("--reference", help="Instead: a Paddle program, or a spec, that --artifact is held against."),
+]
+_Artifact = Annotated[
+    Path | None, typer.Option("--artifact", help="A file that another tool wrote: .onnx, .json, .pdmodel.")
+]
 _Case = Annotated[str | None, typer.Option("--case", help="Only this recorded case.", metavar="NAME")]
 _Repro = Annotated[
     Path | None, typer.Option("--repro", help="Leave a folder there for each failure, to show it again.", metavar="DIR")
@@ -36,7 +44,11 @@ _Runtime = Annotated[
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
-    bundle: _Bundle,
+    bundle: _Bundle = None,
+    reference: _Reference = None,
+    artifact: _Artifact = None,
+    dims: targets.Dims = None,
+    values: targets.Values = None,
     engines: _Engines = None,
     case: _Case = None,
     without: _Without = None,
@@ -65,6 +77,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     is narrowed by --engines, --case or --without and holds is called partial. With --runtime the bundle's verify.py
     runs in an environment of each of those versions instead, built once and kept in the user's cache.
 
+    With --reference and --artifact no bundle is needed: is that file this model? Inputs and outputs under other
+    names are taken by their places; --dim and --values say what the program leaves open.
+
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
     """
     from exporter import pipeline
@@ -73,6 +88,15 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli.trust import Demands, demanded, refuse_exchanged
     from exporter.prove.proofs.base import Narrowing
 
+    if reference is not None or artifact is not None or bundle is None:
+        if bundle is not None or reference is None or artifact is None:
+            hint = "name a bundle; or give both --reference PROGRAM and --artifact FILE, and no bundle"
+            raise UsageError("nothing says what is to be verified", where="exporter verify", hint=hint)
+        with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
+            described = targets.Described(None, dims, values, None)
+            keys = {"device": device, "engines": engines.split(",") if engines else None}
+            report = pipeline.judge_foreign(targets.spec_of(reference, described, keys), artifact, how)
+        return conclude_report(report, artifact, as_json=as_json)
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     demands = Demands(tuple(trust or ()), signature, digest)

@@ -63,10 +63,10 @@ NETWORKS = {
 }
 
 
-def saved(name: str, folder: Path) -> paddle.nn.Layer:
-    """Save a network into a folder as `inference.json`; return the layer."""
+def saved(name: str, folder: Path, seed: int = 0) -> paddle.nn.Layer:
+    """Save a network with the weights of a seed into a folder as `inference.json`; return the layer."""
     kind, inputs = NETWORKS[name]
-    paddle.seed(0)
+    paddle.seed(seed)
     layer = kind()
     layer.eval()
     traced = paddle.jit.to_static(layer, input_spec=[InputSpec(*one) for one in inputs], full_graph=True)
