@@ -33,6 +33,11 @@ class Parameter:
         """Return whether it is a tensor, a list of tensors, or a tensor that may be absent."""
         return "Tensor" in self.type
 
+    @property
+    def is_list(self) -> bool:
+        """Return whether it is a list of tensors."""
+        return self.is_tensor and "vector" in self.type
+
 
 @cache
 def parameters_of(function: str) -> tuple[Parameter, ...] | None:

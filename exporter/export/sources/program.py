@@ -13,7 +13,7 @@ from exporter.base.readers.base import map_file
 from exporter.base.readers.kinds.pdiparams import named
 from exporter.base.readers.kinds.pdmodel import read_pdmodel
 from exporter.base.readers.kinds.pir import read_pir
-from exporter.base.readers.program import Block, Operator, read_operators
+from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
 from exporter.export.sources.legacy import translated
 from exporter.export.sources.replay import run_block
@@ -50,7 +50,7 @@ def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str]) -> 
     layer = paddle.nn.Layer()
     statistics = _statistics(block)
     held = {operator.results[0].id: str(operator.attributes["name"]) for operator in _parameters(block)}
-    for name, value in stored.items():
+    for name, value in {**_state(block, stored), **stored}.items():
         _hold(layer, name, value, trainable=name not in {held[number] for number in statistics if number in held})
     numbers = _inputs(block)
 
@@ -65,6 +65,18 @@ def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str]) -> 
     forward.__signature__ = inspect.Signature(named_inputs)  # type: ignore[attr-defined]  # what `inspect` looks for
     layer.forward = MethodType(paddle.jit.not_to_static(forward), layer)
     return layer
+
+
+def _state(block: Block, stored: Mapping[str, Array]) -> dict[str, Array]:
+    """Return what is declared as a parameter and never stored: where a recurrent layer keeps its dropout."""
+    import numpy as np
+
+    declared = {str(operator.attributes["name"]): operator.results[0].type for operator in _parameters(block)}
+    return {
+        name: np.zeros([max(size, 0) for size in kind.shape], kind.dtype)
+        for name, kind in declared.items()
+        if name not in stored and isinstance(kind, TensorType)
+    }
 
 
 def _inputs(block: Block) -> list[int]:

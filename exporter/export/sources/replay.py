@@ -173,7 +173,7 @@ def dtype_of(name: str) -> Value:
     """Return Paddle's dtype of a name in a program."""
     import paddle
 
-    return None if name in ("", "undefined", "Undefined") else getattr(paddle, name)
+    return None if not name or name.lower().startswith("undefined") else getattr(paddle, name)
 
 
 def _shape(operator: Operator, values: Values) -> Sequence[Value]:
@@ -190,6 +190,21 @@ def _shape(operator: Operator, values: Values) -> Sequence[Value]:
 def _full(operator: Operator, _values: Values) -> Sequence[Value]:
     attributes = operator.attributes
     return [Filled(tuple(attributes["shape"]), attributes["value"], attributes["dtype"])]
+
+
+def _cast(operator: Operator, values: Values) -> Sequence[Value]:
+    """Cast; a legacy operator also wants to know from which dtype, which Paddle's own function tells it."""
+    import paddle
+
+    return [paddle.cast(tensor(values[operator.operands[0]]), operator.attributes["dtype"])]
+
+
+def _full_with_tensor(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    value, *shape = (values[number] for number in operator.operands)
+    sizes = _as_sizes(shape[0]) if shape else list(operator.attributes["shape"])
+    return [paddle.full(sizes, tensor(value), operator.attributes["dtype"])]
 
 
 def _stack(operator: Operator, values: Values) -> Sequence[Value]:
@@ -327,6 +342,8 @@ _SPECIAL: Mapping[str, Runner] = {
     "assign_value": _numbers,
     "full_int_array": _sizes,
     "full": _full,
+    "cast": _cast,
+    "full_with_tensor": _full_with_tensor,
     "select_input": _selected,
     "stack": _stack,
     "shape": _shape,

@@ -40,7 +40,7 @@ class Described:
     """A legacy operator: its type, and its names of the function's inputs, attributes and outputs.
 
     `slots` are those of its inputs in their order; `tensors` those of attributes that a tensor may give, and `lists`
-    those of attributes that may be a list of tensors.
+    those of attributes that may be a list of tensors. `listed` are the outputs that are lists.
     """
 
     type: str
@@ -51,6 +51,7 @@ class Described:
     lists: Mapping[str, str]
     stored: Mapping[str, int]
     outputs: tuple[str, ...]
+    listed: frozenset[str]
 
 
 @cache
@@ -78,6 +79,7 @@ def described(function: str) -> Described | None:
         {name: about["tensors_name"] for name, about in slots.items() if "tensors_name" in about},
         stored,
         (*first, *(slot for slot in known if slot not in first)),
+        frozenset(slot.name for slot in proto.outputs if slot.duplicable),
     )
 
 
@@ -103,8 +105,9 @@ def lower(function: str, args: Sequence[Argument]) -> Argument:
                 inputs[slots.get(parameter.name, parameter.name)] = _list(value)
         elif parameter.type != "Place":
             _say(operator, parameter, value, inputs, attributes)
+    lists = (value for parameter, value in zip(parameters, args, strict=False) if parameter.is_list and value)
     try:
-        results = _append(operator, inputs, attributes)
+        results = _append(operator, inputs, attributes, len(next(lists, ())))
     except CannotLower:
         raise
     except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
@@ -166,7 +169,10 @@ def _stored(value: Argument, kind: int, parameter: Parameter) -> Argument:
     return _STORED.get(kind, lambda same: same)(value)
 
 
-def _append(operator: Described, inputs: dict[str, Argument], attributes: dict[str, Argument]) -> list[Argument]:
+def _append(
+    operator: Described, inputs: dict[str, Argument], attributes: dict[str, Argument], length: int
+) -> list[Argument]:
+    """Append an operator; a list that it gives is as long as the first list that it takes, as the states of an RNN."""
     from exporter.paddle.private import LayerHelper
 
     helper = LayerHelper(operator.type)
@@ -174,16 +180,22 @@ def _append(operator: Described, inputs: dict[str, Argument], attributes: dict[s
     dtype = first.dtype if first is not None else "float32"
     # An operator that updates an input, as the mean of a batch norm, writes it into the same variable.
     updated = {f"{slot}Out": values[0] for slot, values in inputs.items()}
-    outputs = {
-        slot: updated.get(slot) or helper.create_variable_for_type_inference(dtype=dtype) for slot in operator.outputs
+    outputs: dict[str, list[Argument]] = {
+        slot: [updated[slot]]
+        if slot in updated
+        else [
+            helper.create_variable_for_type_inference(dtype=dtype)
+            for _ in range(length if slot in operator.listed else 1)
+        ]
+        for slot in operator.outputs
     }
     helper.append_op(
         type=operator.type,
         inputs=inputs,
-        outputs={slot: [variable] for slot, variable in outputs.items()},
+        outputs=outputs,
         attrs=attributes,
     )
-    return list(outputs.values())
+    return [variables if slot in operator.listed else variables[0] for slot, variables in outputs.items()]
 
 
 def _list(value: Argument) -> list[Argument]:
