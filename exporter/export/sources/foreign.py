@@ -11,16 +11,20 @@ import shutil
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError
 from exporter.base.files import write_draft
 from exporter.base.readers import read
 from exporter.base.readers.base import ModelFacts
+from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.stored import stored_digests
 from exporter.process.job import job
 from exporter.process.workers import SINGLE_THREAD, Setting, call
+
+if TYPE_CHECKING:
+    import onnx
 
 #: The format of a file, by its ending.
 FORMATS: Mapping[str, str] = {".onnx": "onnx", ".json": "pir", ".pdmodel": "pdmodel"}
@@ -79,7 +83,7 @@ def adopt(file: Path, own: Artifact, folder: Path, setting: Setting) -> Artifact
     )
 
 
-def _paired(kind: str, theirs: Sequence[Any], ours: Sequence[str], file: Path) -> dict[str, str]:
+def _paired(kind: str, theirs: Sequence[TensorSpec], ours: Sequence[str], file: Path) -> dict[str, str]:
     """Return our names by theirs: the same where all are alike, else by place."""
     names = [spec.name for spec in theirs]
     if len(names) != len(ours):
@@ -116,7 +120,7 @@ def _rename_onnx(request: RenameRequest) -> None:
     write_draft(request.into, model.SerializeToString(deterministic=True))
 
 
-def _rename_graph(graph: Any, names: Mapping[str, str]) -> None:
+def _rename_graph(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         value.name = names.get(value.name, value.name)
     for node in graph.node:

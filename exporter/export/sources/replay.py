@@ -8,16 +8,24 @@ eager code does: in dygraph, in float64, and in a trace that writes another form
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Block, Operator, TensorType
+from exporter.export.sources.values import (
+    Filled,
+    Sizes,
+    Stacked,
+    Value,
+    as_sizes,
+    dtype_of,
+    in_dygraph,
+    number_of,
+    tensor,
+)
 from exporter.paddle.functions import Parameter, current_place, function, parameters_of
 from exporter.paddle.values import is_variable
 
-#: What an operator reads or gives: an eager tensor, or one of a program; a list of them; sizes (:class:`Sizes`).
-Value: TypeAlias = Any
 #: The values computed so far, by their number in the program.
 Values: TypeAlias = MutableMapping[int, Value]
 #: What computes an operator that is no call of the function of its name.
@@ -28,49 +36,6 @@ _NAMES_ONLY = frozenset(("parameter", "data", "feed", "builtin.parameter"))
 #: Operators whose C++ function has another name.
 _CALLED = {"batch_norm_": "batch_norm"}
 _HINT = "`exporter inspect` lists the file's operators; only Paddle itself can run this one"
-
-
-class Sizes(list[int]):
-    """What `full_int_array` writes down: the sizes of a reshape, the ends of a slice.
-
-    A function that takes sizes gets the list, so that a trace knows them; whatever else reads it gets a tensor.
-    """
-
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True)
-class Filled:
-    """What `full` writes down. A function that takes a number gets it; whatever else reads it gets a tensor."""
-
-    shape: tuple[int, ...]
-    value: float
-    dtype: str
-
-    @property
-    def number(self) -> Value:
-        """Return the number as its dtype holds it, so that float64 computes with the same."""
-        import numpy as np
-
-        return self.value if self.dtype == "bfloat16" else np.array(self.value).astype(self.dtype).item()
-
-
-class Stacked(list[Value]):
-    """What `stack` makes of single whole numbers: sizes, some of which are computed."""
-
-
-def tensor(value: Value) -> Value:
-    """Return a value as what an operator reads: a tensor, or a list of tensors."""
-    import numpy as np
-    import paddle
-
-    if isinstance(value, Filled):
-        return paddle.full(list(value.shape), value.value, value.dtype)
-    if isinstance(value, Sizes):
-        return paddle.assign(np.array(value, dtype=value.dtype))
-    if isinstance(value, Stacked):
-        return paddle.stack([tensor(part) for part in value])
-    return [tensor(part) for part in value] if isinstance(value, list) else value
 
 
 def run_block(block: Block, values: Values) -> list[Value]:
@@ -94,8 +59,12 @@ def run_block(block: Block, values: Values) -> list[Value]:
 
 
 def _run(operator: Operator, values: Values) -> Sequence[Value]:
-    if special := _SPECIAL.get(operator.name):
-        return special(operator, values)
+    special = _SPECIAL.get(operator.name, _called)
+    return special(operator, values)
+
+
+def _called(operator: Operator, values: Values) -> Sequence[Value]:
+    """Call the function of an operator's name."""
     name = _CALLED.get(operator.name, operator.name)
     parameters, call = parameters_of(name), function(name)
     if parameters is None or call is None:
@@ -126,39 +95,8 @@ def _argument(parameter: Parameter, operator: Operator, operands: Iterator[int],
         value = values[number] if number else None
         if parameter.type == "Scalar" and isinstance(value, Filled):
             return value.number
-        return _as_sizes(value) if parameter.type == "IntArray" else tensor(value)
+        return as_sizes(value) if parameter.type == "IntArray" else tensor(value)
     return _attribute(parameter, operator.attributes[parameter.name])
-
-
-def in_dygraph() -> bool:
-    """Return whether operators are computed at once; else a program is traced."""
-    from exporter.paddle.private import in_dygraph_mode
-
-    return bool(in_dygraph_mode())
-
-
-def _number(value: Value) -> int:
-    """Return an axis as a number, which it has to be when a program is traced."""
-    if isinstance(value, Sizes):
-        (value,) = value
-    return int(value.number if isinstance(value, Filled) else getattr(value, "item", lambda: value)())
-
-
-def _as_sizes(value: Value) -> Value:
-    """Return what a function takes for sizes: numbers, one tensor, or where a program is traced a list of tensors.
-
-    In such a list of PIR's all are alike, since Paddle stacks them; a legacy program has numbers among them.
-    """
-    if isinstance(value, Sizes):
-        return list(value)
-    if not isinstance(value, list):
-        return tensor(value)
-    if in_dygraph():
-        return [_number(size) for size in value]
-    if any(map(is_variable, value)):
-        return [_number(size) if isinstance(size, (Filled, Sizes)) else size for size in value]
-    value = [tensor(size) for size in value]
-    return [(size if list(size.shape) == [1] else size.reshape([1])).astype("int64") for size in value]
 
 
 def _attribute(parameter: Parameter, value: Value) -> Value:
@@ -167,13 +105,6 @@ def _attribute(parameter: Parameter, value: Value) -> Value:
     if parameter.type == "DataType":
         return dtype_of(value)
     return value
-
-
-def dtype_of(name: str) -> Value:
-    """Return Paddle's dtype of a name in a program."""
-    import paddle
-
-    return None if not name or name.lower().startswith("undefined") else getattr(paddle, name)
 
 
 def _shape(operator: Operator, values: Values) -> Sequence[Value]:
@@ -203,8 +134,53 @@ def _full_with_tensor(operator: Operator, values: Values) -> Sequence[Value]:
     import paddle
 
     value, *shape = (values[number] for number in operator.operands)
-    sizes = _as_sizes(shape[0]) if shape else list(operator.attributes["shape"])
+    sizes = as_sizes(shape[0]) if shape else list(operator.attributes["shape"])
     return [paddle.full(sizes, tensor(value), operator.attributes["dtype"])]
+
+
+def _strided_slice(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    x, *ends = (values[number] for number in operator.operands)
+    return [paddle.strided_slice(tensor(x), list(operator.attributes["axes"]), *map(as_sizes, ends))]
+
+
+def _set_value(operator: Operator, values: Values) -> Sequence[Value]:
+    """Write numbers into a part of a tensor: as a tensor, which a legacy program can hold as well."""
+    import numpy as np
+    import paddle
+
+    attributes = operator.attributes
+    (result,) = operator.results
+    dtype = result.type.dtype if isinstance(result.type, TensorType) else "float32"
+    array = np.array(attributes["values"], dtype=dtype).reshape(attributes["shape"])
+    x, *places = (values[number] for number in operator.operands)
+    names = ("axes", "decrease_axes", "none_axes")
+    ends = [as_sizes(place) for place in places]
+    call = function("set_value_with_tensor_" if operator.name.endswith("_") else "set_value_with_tensor")
+    if call is None:
+        raise ModelError(f"operator '{operator.name}' has no function here", where=place_of(operator), hint=_HINT)
+    return [call(tensor(x), paddle.assign(array), *ends, *(list(attributes[name]) for name in names))]
+
+
+def _interpolated(operator: Operator, values: Values) -> Sequence[Value]:
+    """Resize; of a legacy program Paddle's Python works out the sizes, as the kernels of both round them otherwise."""
+    import paddle
+
+    attributes = operator.attributes
+    x = tensor(values[operator.operands[0]])
+    if not is_variable(x) or any(operator.operands[1:]) or not attributes["scale"]:
+        return _called(operator, values)
+    return [
+        paddle.nn.functional.interpolate(
+            x,
+            scale_factor=list(attributes["scale"]),
+            mode=attributes["interp_method"],
+            align_corners=attributes["align_corners"],
+            align_mode=attributes["align_mode"],
+            data_format=attributes["data_format"],
+        )
+    ]
 
 
 def _stack(operator: Operator, values: Values) -> Sequence[Value]:
@@ -234,7 +210,7 @@ def _extremum(name: str) -> Runner:
 
         attributes = operator.attributes
         x, axis = (values[number] for number in operator.operands)
-        along = None if attributes["flatten"] else _number(axis)
+        along = None if attributes["flatten"] else number_of(axis)
         return [getattr(paddle, name)(x, along, attributes["keepdims"], attributes["dtype"])]
 
     return run
@@ -261,8 +237,8 @@ def _pieces(operator: Operator, values: Values) -> Sequence[Value]:
 
     x, *further = (values[number] for number in operator.operands)
     attributes = operator.attributes
-    axis = attributes["axis"] if "axis" in attributes else _number(further.pop())
-    parts = attributes["num"] if "num" in attributes else _as_sizes(further[0])
+    axis = attributes["axis"] if "axis" in attributes else number_of(further.pop())
+    parts = attributes["num"] if "num" in attributes else as_sizes(further[0])
     return [paddle.split(x, parts, axis)]
 
 
@@ -345,6 +321,11 @@ _SPECIAL: Mapping[str, Runner] = {
     "cast": _cast,
     "full_with_tensor": _full_with_tensor,
     "select_input": _selected,
+    "strided_slice": _strided_slice,
+    "set_value": _set_value,
+    "set_value_": _set_value,
+    **dict.fromkeys(("linear_interp", "bilinear_interp", "trilinear_interp", "bicubic_interp"), _interpolated),
+    "nearest_interp": _interpolated,
     "stack": _stack,
     "shape": _shape,
     "shape64": _shape,

@@ -18,6 +18,9 @@ from exporter.paddle.values import constant_of, is_variable, joined
 
 #: An argument of a call: a variable of the program, a number, a text, or a list of them.
 Argument: TypeAlias = Any
+#: The same legacy operator writes a tensor into a part of another, in its slot for a value.
+_SETS = ("set_value_with_tensor", "set_value_with_tensor_")
+_SET_VALUE = {"x": "Input", "values": "ValueTensor"}
 _USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"
 #: How an attribute of a legacy operator is stored, by the number of its type in `framework.proto`.
 _STORED: Mapping[int, Callable[[Argument], Argument]] = {
@@ -60,8 +63,10 @@ def described(function: str) -> Described | None:
     from exporter.paddle.private import OpProtoHolder, op_map
 
     named: dict[str, Argument] = op_map
-    kind = next((kind for kind, names in named.items() if names["phi_name"] == function), function)
+    wanted = "set_value" if function in _SETS else function
+    kind = next((kind for kind, names in named.items() if names["phi_name"] == wanted), wanted)
     names = named.get(kind, {})
+    inputs = _SET_VALUE if function in _SETS else names.get("inputs", {})
     try:
         proto = OpProtoHolder.instance().get_op_proto(kind)
     except ValueError:  # Operator "..." has not been registered
@@ -72,7 +77,7 @@ def described(function: str) -> Described | None:
     first = [slot for slot in names.get("outputs", {}).values() if slot in known]
     return Described(
         kind,
-        dict(names.get("inputs", {})),
+        dict(inputs),
         tuple(slot.name for slot in proto.inputs),
         dict(names.get("attrs", {})),
         {name: about["tensor_name"] for name, about in slots.items() if "tensor_name" in about},
@@ -180,6 +185,8 @@ def _append(
     dtype = first.dtype if first is not None else "float32"
     # An operator that updates an input, as the mean of a batch norm, writes it into the same variable.
     updated = {f"{slot}Out": values[0] for slot, values in inputs.items()}
+    if operator.type == "set_value":
+        attributes["dtype"] = dtype
     outputs: dict[str, list[Argument]] = {
         slot: [updated[slot]]
         if slot in updated

@@ -1,0 +1,1 @@
+"""Files of a model instead of its layer."""
