@@ -103,3 +103,11 @@ def test_a_file_with_other_outputs_is_refused(program: Path, tmp_path: Path) -> 
     assert done.code == 2 and "and the reference 1" in done.err
     for options in (("--reference", program), ("--artifact", "text/inference.json"), ()):
         assert exporter("verify", *options, cwd=tmp_path).code == 2
+
+
+def test_a_spec_of_a_file_is_checked_without_any_code(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "file.yaml").write_text(f"source: {program}\n")
+    done = exporter("check", "file.yaml", cwd=tmp_path)
+    assert done.code == 0 and "EX002" not in done.out and "1 model probed" in done.out, done.out + done.err
+    (tmp_path / "file.yaml").write_text(f"source: {program}\nopset: 18\nformats: [pir]\n")
+    assert exporter("check", "file.yaml", cwd=tmp_path).code == 2

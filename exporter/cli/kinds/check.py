@@ -70,14 +70,14 @@ def check(  # noqa: PLR0913 - an option is a parameter
         examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     gc.freeze()  # all of it ends with the process, and need not be looked through first
-    if not examination.files:
+    if not examination.files and not examination.probed:
         return Refusal(ExitCode.USAGE, "name a file, a folder or a class with a paddle.nn.Layer, or a spec")
     return ending(examination.findings)
 
 
 def _examined(targets: list[str], settings: Settings, seconds: float) -> Examination:
     """Files and classes are read, and probed within `seconds`; the model of a spec is exported as `release` would."""
-    from exporter.check.run import examine, together
+    from exporter.check.run import Examination, examine, together
 
     specs = [target for target in targets if seconds and target.endswith((".yaml", ".yml"))]
     others = [target for target in targets if target not in specs]
@@ -86,11 +86,14 @@ def _examined(targets: list[str], settings: Settings, seconds: float) -> Examina
         from exporter.cli.progress import setting
         from exporter.pipeline import foresee
         from exporter.spec.read import read_spec
+        from exporter.spec.source import FACTORY
 
         with setting(quiet=True, timeout=seconds) as how:
             for spec in specs:
-                read = examine([spec], settings)
-                told = foresee(read_spec(Path(spec)), read.findings, how)
+                wish = read_spec(Path(spec))
+                # A model that is a file has no code to read.
+                read = Examination((), 0, 0) if wish.model == FACTORY else examine([spec], settings)
+                told = foresee(wish, read.findings, how)
                 wanted = tuple(finding for finding in told if settings.wants(finding.code))
                 parts.append(replace(read, findings=wanted, probed=1))
     return together(parts)
