@@ -25,6 +25,6 @@ def translated(program: Path, into: Path) -> Path:
     except (RuntimeError, ValueError, TypeError, OSError, AttributeError, KeyError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
         message = next((line for line in lines if "Error" in line), lines[-1])[:300]
-        hint = "load it in the Paddle that wrote it, save it again there, and give that file"
+        hint = "give a file that the Paddle which wrote this one has saved again"
         raise ModelError(f"Paddle cannot read this program: {message}", where=str(program), hint=hint) from error
     return written
