@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from exporter.base.errors import UsageError, did_you_mean_file
+from exporter.base.readers import read_program
 from exporter.base.readers.base import ModelFacts, map_file
 from exporter.base.readers.kinds.pdiparams import named
-from exporter.base.readers.kinds.pdmodel import read_pdmodel
-from exporter.base.readers.kinds.pir import read_pir
 from exporter.base.tensors import TensorSpec
 
 #: The keys of a spec, as its YAML holds them.
@@ -82,7 +81,7 @@ def read_source(path: Path, parameters: Path | None = None) -> Source:
     if not program.is_file():
         hint = did_you_mean_file(program, "give inference.json, a .pdmodel, or the folder of one")
         raise UsageError("no such file", where=str(program), hint=hint)
-    facts = (read_pdmodel if program.suffix == ".pdmodel" else read_pir)(program)
+    facts = read_program(program)
     stored = parameters or program.with_suffix(".pdiparams")
     if not facts.weights:
         return Source(program, None, facts)

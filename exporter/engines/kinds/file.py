@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from exporter.base.readers import read
+from exporter.base.readers import read_program
 from exporter.base.references import split_factory
 from exporter.base.tensors import Array, TensorMap
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings
@@ -50,7 +50,7 @@ class File(PaddleEngine):
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         _, arguments = split_factory(artifact.source.model)
         program = Path(arguments["program"])
-        facts = read(program)
+        facts = read_program(program)
         if len(facts.outputs) != len(artifact.outputs):
             raise EngineRefused(f"the file puts out {len(facts.outputs)} tensors, not {len(artifact.outputs)}")
         inputs = {name: spec.name for name, spec in zip(arguments["inputs"], facts.inputs, strict=True)}

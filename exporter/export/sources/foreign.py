@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError
 from exporter.base.files import write_draft
-from exporter.base.readers import read
+from exporter.base.readers import read, read_program
 from exporter.base.readers.base import ModelFacts
 from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
@@ -60,7 +60,7 @@ def adopt(file: Path, own: Artifact, folder: Path, setting: Setting) -> Artifact
         UsageError: it takes or gives another number of tensors than the model.
         BundleError: the file is damaged.
     """
-    facts = read(file)
+    facts = read_program(file)
     names = {**_paired("input", facts.inputs, own.inputs, file), **_paired("output", facts.outputs, own.outputs, file)}
     place = folder / own.variant
     shutil.rmtree(place)

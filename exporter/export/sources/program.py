@@ -9,10 +9,7 @@ from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING
 
-from exporter.base.readers.base import map_file
-from exporter.base.readers.kinds.pdiparams import named
-from exporter.base.readers.kinds.pdmodel import read_pdmodel
-from exporter.base.readers.kinds.pir import read_pir
+from exporter.base.readers import named_parameters, read_program
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
 from exporter.export.sources.legacy import translated
@@ -33,14 +30,10 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
         BundleError: a file is damaged, or the parameters are another program's.
     """
     path = Path(program)
-    facts = (read_pdmodel if path.suffix == ".pdmodel" else read_pir)(path)
+    facts = read_program(path)
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
         block = read_operators(translated(path, Path(place)) if path.suffix == ".pdmodel" else path)
-    stored: dict[str, Array] = {}
-    if facts.weights:
-        content = map_file(Path(parameters))
-        held = named(content, parameters, facts.weights)
-        stored = {name: weight.array(content) for name, weight in held.items()}
+    stored = named_parameters(path, Path(parameters)) if facts.weights else {}
     return _layer(block, stored, tuple(inputs))
 
 

@@ -99,3 +99,14 @@ def test_an_operator_that_paddle_has_no_function_for_is_named() -> None:
     with pytest.raises(ModelError, match="'of_the_future' has no function here") as error:
         run_block(block, {})
     assert "operator 7" in error.value.where
+
+
+@pytest.mark.parametrize("operator", ["save", "print", "py_func", "run_program"])
+def test_a_program_that_does_more_than_compute_is_never_run(operator: str, tmp_path: Path) -> None:
+    saved("deciding", tmp_path)
+    program = tmp_path / "inference.json"
+    content = program.read_text()
+    assert '"1.mean"' in content
+    program.write_text(content.replace('"1.mean"', f'"1.{operator}"'))
+    with pytest.raises(BundleError, match=f"the operator '{operator}'"):
+        build(str(program), ["x"])
