@@ -8,7 +8,7 @@ headers (:mod:`exporter.paddle.functions`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -21,6 +21,11 @@ Argument: TypeAlias = Any
 #: The same legacy operator writes a tensor into a part of another, in its slot for a value.
 _SETS = ("set_value_with_tensor", "set_value_with_tensor_")
 _SET_VALUE = {"x": "Input", "values": "ValueTensor"}
+#: Attributes that a legacy operator insists on, and no function has or a tensor gives.
+_INSISTS: Mapping[str, Mapping[str, Argument]] = {
+    "unpool": {"unpooling_type": "max"},
+    "pad3d": {"paddings": [0] * 6},
+}
 _USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"
 #: How an attribute of a legacy operator is stored, by the number of its type in `framework.proto`.
 _STORED: Mapping[int, Callable[[Argument], Argument]] = {
@@ -99,6 +104,8 @@ def lower(function: str, args: Sequence[Argument]) -> Argument:
         raise cannot_lower(
             f"paddle._C_ops.{function}", "runs only in C++, where no legacy program can be built", _USE_PIR
         )
+    if operator.type == "deformable_conv" and args[3] is None:
+        operator = replace(operator, type="deformable_conv_v1")  # the one without a mask
     inputs: dict[str, Argument] = {}
     attributes: dict[str, Argument] = {}
     tensors = [parameter.name for parameter in parameters if parameter.is_tensor]
@@ -185,6 +192,7 @@ def _append(
     dtype = first.dtype if first is not None else "float32"
     # An operator that updates an input, as the mean of a batch norm, writes it into the same variable.
     updated = {f"{slot}Out": values[0] for slot, values in inputs.items()}
+    attributes = {**_INSISTS.get(operator.type, {}), **attributes}
     if operator.type == "set_value":
         attributes["dtype"] = dtype
     outputs: dict[str, list[Argument]] = {
