@@ -64,7 +64,10 @@ SENTENCES = {
         "bundle 的版本；不写时取 spec、参数与产物的摘要。`candidate`、`failed` 和 `unverified` 是另有用途的文件夹名，会被拒绝。",
     ),
     "model": ("90e08148", "模型工厂：返回 `paddle.nn.Layer` 的函数，或某个 Layer 类本身。"),
-    "source": ("4c6c64c2", "代替 `model`：Paddle 程序文件 `inference.json` 或 `.pdmodel`，或其所在的文件夹。程序自身说明的内容无需再写：`args`、`inputs`、`outputs`、`weights`，以及图像常用的 `dims`。"),
+    "source": (
+        "4c6c64c2",
+        "代替 `model`：Paddle 程序文件 `inference.json` 或 `.pdmodel`，或其所在的文件夹。程序自身说明的内容无需再写：`args`、`inputs`、`outputs`、`weights`，以及图像常用的 `dims`。",
+    ),
     "args": (
         "8dcf0669",
         "工厂函数的参数，按名称给出：文本、数、`true`、`false`、`null`，以及由它们组成的列表和映射。recipe 的 `build` 若带形参，也会得到这些参数。",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.base.errors import UsageError
+from exporter.base.errors import Refusal, UsageError
 from exporter.cli import target as targets
 from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
 from exporter.cli.run import Ending, Verb
@@ -96,7 +96,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             described = targets.Described(None, dims, values, None)
             keys = {"device": device, "engines": engines.split(",") if engines else None}
             report = pipeline.judge_foreign(targets.spec_of(reference, described, keys), artifact, how)
-        return conclude_report(report, artifact, as_json=as_json)
+        ending = conclude_report(report, artifact, as_json=as_json)
+        hint = f"let exporter convert {reference} write it, which proves it at once"
+        return Refusal(ending.exit, hint) if isinstance(ending, Refusal) else ending
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     demands = Demands(tuple(trust or ()), signature, digest)
