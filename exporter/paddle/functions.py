@@ -1,8 +1,8 @@
 """Paddle's C++ functions by name, with the parameters that the installed Paddle declares for them.
 
 An operator of a PIR program and the function of the same name in `paddle._C_ops` come from one line of Paddle's
-`ops.yaml`. The order of the parameters is only needed to call it, and the wheel tells it in a header
-(`include/paddle/phi/api/include/api.h`, 3.0 to 3.3).
+`ops.yaml`. The order of the parameters is only needed to call it, and the wheel tells it in two headers
+(`include/paddle/phi/api/include/api.h` and `fused_api.h`, 3.0 to 3.3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 #: A C++ function: tensors of a program give such, and eager ones give eager ones.
 Function: TypeAlias = Callable[..., Any]
-_HEADER = "include/paddle/phi/api/include/api.h"
+_HEADERS = "include/paddle/phi/api/include"
 _DECLARATION = re.compile(r"^PADDLE_API (.*?)[ ](\w+)\((.*)\);$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?P<type>.+?)[ ](?P<name>\w+)(?:\s*=\s*(?P<default>.*))?$", re.DOTALL)
 
@@ -54,7 +54,8 @@ def results_of(function: str) -> int:
 def _declared() -> dict[str, tuple[tuple[Parameter, ...], int]]:
     import paddle
 
-    text = Path(paddle.__file__).parent.joinpath(_HEADER).read_text()
+    folder = Path(paddle.__file__).parent / _HEADERS
+    text = "\n".join((folder / name).read_text() for name in ("api.h", "fused_api.h"))
     return {name: (tuple(_parameters(inside)), _results(kind)) for kind, name, inside in _DECLARATION.findall(text)}
 
 
