@@ -96,8 +96,10 @@ def _hold(layer: paddle.nn.Layer, name: str, value: Array, *, trainable: bool) -
 
     owner, last = _owner(layer, name, make=True)
     if trainable and value.dtype.kind == "f":
-        about = paddle.ParamAttr(name=name, initializer=paddle.nn.initializer.Assign(value))
+        # Not `Assign`: it makes a Python list of the numbers first (3.3.1), of VGG11 some gigabytes.
+        about = paddle.ParamAttr(name=name, initializer=paddle.nn.initializer.Constant(0.0))
         parameter = owner.create_parameter(list(value.shape), attr=about, dtype=str(value.dtype))
+        parameter.set_value(value)
         owner.add_parameter(last, parameter)
         return
     buffer = paddle.to_tensor(value)
