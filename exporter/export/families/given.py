@@ -19,9 +19,7 @@ from exporter.spec.arguments import parse_dim
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 from exporter.spec.reserved import UNVERIFIED
-
-#: What is promised of dims that a family leaves open, unless --dim says otherwise; most nets halve pictures five times.
-DIMS = {"batch": "batch=1..4", "height": "height=64..320/32", "width": "width=64..320/32"}
+from exporter.spec.source import DIMS
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def _filled(spec: TensorSpec, family: Family) -> dict[str, str | list[int | str]
 
 
 def _dims(inputs: Sequence[TensorSpec], given: Sequence[str]) -> dict[str, dict[str, int]]:
-    ranges = {**DIMS, **{text.partition("=")[0]: text for text in given}}
+    ranges = {**DIMS, **dict(parse_dim(text) for text in given)}
     used = dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str))
     if lacking := [name for name in used if name not in ranges]:
         hint = f"give it: --dim {lacking[0]}=1..512"
@@ -123,4 +121,4 @@ def _dims(inputs: Sequence[TensorSpec], given: Sequence[str]) -> dict[str, dict[
     if strange := [name for name in ranges if name not in used and name not in DIMS]:
         hint = f"name one of: {', '.join(used)}"
         raise UsageError(f"no input has a dim '{strange[0]}'", where="--dim", hint=hint)
-    return dict(parse_dim(ranges[name]) for name in used)
+    return {name: dict(ranges[name]) for name in used}

@@ -68,14 +68,14 @@ def _called(operator: Operator, values: Values) -> Sequence[Value]:
     name = _CALLED.get(operator.name, operator.name)
     parameters, call = parameters_of(name), function(name)
     if parameters is None or call is None:
-        raise ModelError(f"operator '{operator.name}' has no function here", where=place_of(operator), hint=_HINT)
+        raise _unknown(operator)
     result = call(*arguments_of(operator, parameters, values))
     return [result] if len(operator.results) == 1 or not isinstance(result, (list, tuple)) else list(result)
 
 
-def place_of(operator: Operator) -> str:
-    """Name an operator as reports do: by its number in the program."""
-    return f"operator {operator.index}, {operator.name}"
+def _unknown(operator: Operator) -> ModelError:
+    place = f"operator {operator.index}, {operator.name}"
+    return ModelError(f"operator '{operator.name}' has no function here", where=place, hint=_HINT)
 
 
 def arguments_of(operator: Operator, parameters: Sequence[Parameter], values: Mapping[int, Value]) -> list[Value]:
@@ -159,7 +159,7 @@ def _set_value(operator: Operator, values: Values) -> Sequence[Value]:
     ends = [as_sizes(place) for place in places]
     call = function("set_value_with_tensor_" if operator.name.endswith("_") else "set_value_with_tensor")
     if call is None:
-        raise ModelError(f"operator '{operator.name}' has no function here", where=place_of(operator), hint=_HINT)
+        raise _unknown(operator)
     return [call(tensor(x), paddle.assign(array), *ends, *(list(attributes[name]) for name in names))]
 
 

@@ -101,9 +101,7 @@ def lower(function: str, args: Sequence[Argument]) -> Argument:
     """
     operator, parameters = described(function), parameters_of(function)
     if operator is None or parameters is None or len(args) > len(parameters):
-        raise cannot_lower(
-            f"paddle._C_ops.{function}", "runs only in C++, where no legacy program can be built", _USE_PIR
-        )
+        raise only_in_c(function)
     if operator.type == "deformable_conv" and args[3] is None:
         operator = replace(operator, type="deformable_conv_v1")  # the one without a mask
     inputs: dict[str, Argument] = {}
@@ -128,6 +126,11 @@ def lower(function: str, args: Sequence[Argument]) -> Argument:
         raise cannot_lower(f"paddle._C_ops.{function}", telling[:300], _USE_PIR) from error
     count = results_of(function)
     return results[0] if count == 1 else tuple(results[:count])
+
+
+def only_in_c(function: str, hint: str = _USE_PIR) -> CannotLower:
+    """Return the refusal of a function that no legacy operator stands for."""
+    return cannot_lower(f"paddle._C_ops.{function}", "runs only in C++, where no legacy program can be built", hint)
 
 
 def _say(

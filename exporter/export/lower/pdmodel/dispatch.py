@@ -18,16 +18,15 @@ from exporter.export.lower.pdmodel.lowering import lower
 from exporter.export.lower.pdmodel.table import TABLE
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import NAMES
-from exporter.paddle.refusal import CannotLower, cannot_lower
+from exporter.paddle.refusal import CannotLower
 from exporter.paddle.sunk import sunk_apis, sunk_methods
 from exporter.paddle.values import is_variable
 
-#: What to do instead of a call that only C++ knows; for the rest the advice is `_USE_PIR`.
+#: What to do instead of a call that only C++ knows.
 NEAREST: Mapping[str, str] = {
     "share_data": "use paddle.assign, since no legacy program shares memory; or export this model as `pir`",
     "view_dtype": "use Tensor.astype if a conversion of values is meant; there is no legacy operator for a bit cast",
 }
-_USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"
 
 
 def install(patches: Patches, target: Version | None, refuse: Callable[[CannotLower], None]) -> list[tuple[Any, Any]]:
@@ -65,11 +64,7 @@ def _by_description(name: str, *args: Any, **kwargs: Any) -> Any:
     """Lower a call as Paddle describes the operator; one with keywords, or with an output of its own, is refused."""
     if not kwargs and name not in NEAREST:
         return described.lower(name, args)
-    raise cannot_lower(f"paddle._C_ops.{name}", "runs only in C++, where no legacy program can be built", _hint(name))
-
-
-def _hint(name: str) -> str:
-    return NEAREST.get(name, _USE_PIR)
+    raise described.only_in_c(name, NEAREST[name]) if name in NEAREST else described.only_in_c(name)
 
 
 def _dispatcher(
