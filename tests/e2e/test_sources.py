@@ -94,6 +94,8 @@ def test_the_file_of_another_tool_is_judged_under_its_own_names(program: Path, t
     assert any("same.onnx" in note for note in same.json()["notes"])
     other = exporter("verify", "--reference", program, "--artifact", "other.onnx", "--json", cwd=tmp_path)
     assert other.code == 1 and other.json()["verdict"] == "failed"
+    (blame,) = other.json()["blame"]
+    assert blame["class"] == "conv2d" and "operator" in blame["path"], "the first operator that differs"
 
 
 def test_a_file_with_other_outputs_is_refused(program: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from exporter.base.readers.base import damaged, map_file
+from exporter.base.readers.callstack import ATTRIBUTE, line_of
 from exporter.base.readers.kinds.pir import DTYPES, WRONG_SHAPE, parsed
 
 
@@ -36,7 +37,8 @@ class Operator:
     """`name` is without Paddle's own dialect: `conv2d`, but `builtin.combine` and `cf.yield`.
 
     `index` counts the operators of the program in the order of the file, those of nested blocks after their owner;
-    `layer` is the path of the sublayer that called it, if the writer recorded one.
+    `layer` is the path of the sublayer that called it, and `line` the line of the model's code, if the writer recorded
+    them.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Operator:
     attributes: Mapping[str, Any]
     blocks: tuple[Block, ...] = ()
     layer: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ def _operator(told: Any, count: list[int]) -> Operator:
         attributes,
         blocks,
         str(attributes.pop("struct_name", "")),
+        line_of([str(frame) for frame in attributes.pop(ATTRIBUTE, ())]),
     )
 
 

@@ -13,6 +13,7 @@ from exporter.base.readers import named_parameters, read_program
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
 from exporter.export.sources.legacy import translated
+from exporter.export.sources.recorded import with_recorded_lines
 from exporter.export.sources.replay import run_block
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
     path = Path(program)
     facts = read_program(path)
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        block = read_operators(translated(path, Path(place)) if path.suffix == ".pdmodel" else path)
+        if path.suffix == ".pdmodel":
+            block = with_recorded_lines(read_operators(translated(path, Path(place))), path)
+        else:
+            block = read_operators(path)
     stored = named_parameters(path, Path(parameters)) if facts.weights else {}
     return _layer(block, stored, tuple(inputs))
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Block, Operator, TensorType
+from exporter.export.sources.recorded import run_watched
 from exporter.export.sources.values import (
     Filled,
     Sizes,
@@ -60,7 +61,7 @@ def run_block(block: Block, values: Values) -> list[Value]:
 
 def _run(operator: Operator, values: Values) -> Sequence[Value]:
     special = _SPECIAL.get(operator.name, _called)
-    return special(operator, values)
+    return run_watched(operator, values, lambda: special(operator, values))
 
 
 def _called(operator: Operator, values: Values) -> Sequence[Value]:
@@ -74,7 +75,7 @@ def _called(operator: Operator, values: Values) -> Sequence[Value]:
 
 
 def _unknown(operator: Operator) -> ModelError:
-    place = f"operator {operator.index}, {operator.name}"
+    place = f"operator {operator.index}, {operator.name}" + (f", of {operator.line}" if operator.line else "")
     return ModelError(f"operator '{operator.name}' has no function here", where=place, hint=_HINT)
 
 

@@ -42,7 +42,8 @@ class SublayerCall:
     """One call of a sublayer. `path` is its place in the layer tree (empty: the root), `line` the code that called it.
 
     `parent` is the number of the call inside which it happened. `inputs` and `outputs` are the keys of tensors.
-    `arguments` is None where they hold more than tensors, numbers, text and None.
+    `arguments` is None where they hold more than tensors, numbers, text and None. An `operator` of a program that was
+    replayed stands for a sublayer where the model is a file.
     """
 
     path: str
@@ -52,6 +53,7 @@ class SublayerCall:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     arguments: Arguments | None = None
+    operator: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ def loudest(observed: Observed, distance: Distance, threshold: float, *, folded:
     """
     best, place = 0.0, None
     for number, call in enumerate(observed.calls):
+        if call.operator:  # a sound file may show no value of one, if it computes several at once
+            continue
         off, before = worst(distance, call.outputs), worst(distance, call.inputs)
         gain = off / max(before, 1.0) if math.isfinite(off) else 0.0
         hidden = folded and not is_wrong(observed, number, distance, threshold)
@@ -195,15 +199,28 @@ def worst(distance: Distance, keys: Sequence[int]) -> float:
 
 
 def is_wrong(observed: Observed, number: int, distance: Distance, threshold: float) -> bool:
-    """Whether some output of a call is off, and nothing that read it came out right all the same."""
+    """Whether some output of a call is off, and nothing that read it came out right all the same.
+
+    An operator that was computed together with those behind it shows no value either; the last of them does.
+    """
     call = observed.calls[number]
-    wrong = [key for key in call.outputs if not _within(distance(key), threshold)]
+    wrong = {key for key in call.outputs if not _within(distance(key), threshold)}
     if not wrong:
         return False
-    readers = [later for later in observed.calls[number + 1 :] if set(later.inputs) & set(wrong)]
-    return not any(
-        later.outputs and all(_within(distance(key), threshold) for key in later.outputs) for later in readers
-    )
+    for later in observed.calls[number + 1 :]:
+        if not set(later.inputs) & wrong or not later.outputs:
+            continue
+        if all(_within(distance(key), threshold) for key in later.outputs):
+            if not later.operator or _tells(observed, later):
+                return False
+        elif later.operator:
+            wrong |= set(later.outputs)
+    return True
+
+
+def _tells(observed: Observed, operator: SublayerCall) -> bool:
+    """Whether an operator that comes out right says something of the numbers that it read: a size does not."""
+    return any(observed.facts[key].dtype.startswith("float") for key in operator.outputs if key in observed.facts)
 
 
 def _within(off: float | None, threshold: float) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
+from exporter.base.readers.program import Operator
 from exporter.base.tensors import Array
+from exporter.export.sources.recorded import Run, watched_by
+from exporter.export.sources.values import Value
 from exporter.export.trace.structure import leaves
 from exporter.prove.root_cause.align import Argument, Arguments, SublayerCall, TensorArgument
 
@@ -29,6 +32,7 @@ class Call:
     `parent` is the number of the call inside which it happened. Inputs and outputs are the tensors among what went in
     and came out, as they were then; `keys` are the numbers by which a tensor is the same one at two places.
     `arguments` says how to make the same call again; None where they hold more than tensors, numbers, text and None.
+    An `operator` is one of a program that is a file; it is watched as a sublayer is.
     """
 
     path: str
@@ -40,11 +44,12 @@ class Call:
     input_keys: list[int] = field(default_factory=list)
     output_keys: list[int] = field(default_factory=list)
     arguments: Arguments | None = None
+    operator: bool = False
 
     def described(self) -> SublayerCall:
         """The same without the tensors."""
         keys = tuple(self.input_keys), tuple(self.output_keys)
-        return SublayerCall(self.path, self.kind, self.line, self.parent, *keys, self.arguments)
+        return SublayerCall(self.path, self.kind, self.line, self.parent, *keys, self.arguments, self.operator)
 
 
 @contextlib.contextmanager
@@ -70,9 +75,11 @@ def watching(layer: paddle.nn.Layer) -> Iterator[list[Call]]:
 
     paddle.nn.Layer.__call__ = call
     try:
-        yield watch.calls
+        with watched_by(watch.operator):
+            yield watch.calls
     finally:
         paddle.nn.Layer.__call__ = plain
+        watch.forget_unread()
 
 
 class _Watch:
@@ -95,11 +102,31 @@ class _Watch:
         finally:
             self._open.pop()
 
+    def operator(self, operator: Operator, reads: Sequence[Value], run: Run) -> Sequence[Value]:
+        """Run one operator of a program that is a file."""
+        number = f"operator {operator.index}"
+        sublayer = operator.layer.strip("/").replace("/", ".")
+        call = Call(f"{sublayer}.{number}" if sublayer else number, operator.name, operator.line, 0, operator=True)
+        call.inputs, call.input_keys = self.tensors(reads)
+        self.calls.append(call)
+        results = run()
+        call.outputs, call.output_keys = self.tensors(results)
+        return results
+
+    def forget_unread(self) -> None:
+        """Forget what an operator puts out and nothing reads: a norm's statistics of a training."""
+        read = {key for call in self.calls for key in call.input_keys}
+        read |= {key for call in self.calls if not call.operator for key in call.output_keys}
+        for call in self.calls:
+            if call.operator:
+                kept = [(value, key) for value, key in zip(call.outputs, call.output_keys, strict=True) if key in read]
+                call.outputs, call.output_keys = [value for value, _ in kept], [key for _, key in kept]
+
     def tensors(self, value: Any) -> tuple[list[Array], list[int]]:
         """Copies of the tensors among the leaves: operators in place may change them afterwards."""
         import paddle
 
-        found = [leaf for _, leaf in leaves(value) if isinstance(leaf, paddle.Tensor)]
+        found = [leaf for _, leaf in leaves(value) if isinstance(leaf, paddle.Tensor) and leaf._is_initialized()]
         kept = [self._keep(one) for one in found]
         return [array for _, array in kept], [key for key, _ in kept]
 
