@@ -151,7 +151,8 @@ def waivers(report: Report) -> list[str]:
 
 def truths(report: Report) -> list[str]:
     """One line for each method by which the truth was found."""
-    return [_METHODS.get(method, plain(method)) for method in report.methods]
+    said = [_METHODS.get(method, plain(method)) for method in report.methods]
+    return [line.replace("the same layer", "the same program") for line in said] if report.of_a_file else said
 
 
 def notes(report: Report) -> list[str]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from exporter.prove.judge.report import Report, unlike_bits
+from exporter.prove.judge.report import REFERENCE, Report, unlike_bits
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.report.summary import groups, number
 from tests.report.stored_reports import FORMS, REPORTS
@@ -280,3 +280,13 @@ def test_different_bits_from_paddles_own_kernels_are_noted() -> None:
     assert note.startswith("pir/jit_load: 2 of its results differ from eager in bits, yet it runs Paddle's own kernels")
     (note,) = unlike_bits(Verdict(report.verdict.plan, evidence), {"jit_load"}, "they were computed on gpu:0")
     assert "as they may, since they were computed on gpu:0; the error ratio judged them" in note
+
+
+@pytest.mark.parametrize("form", FORMS.names())
+def test_every_form_says_that_the_reference_is_a_file(form: str) -> None:
+    note = f"{REFERENCE}inference.json (sha256 {64 * 'a'})"
+    layer = REPORTS["failed"]()
+    said, before = (_as_read(form, FORMS[form](report)) for report in (replace(layer, notes=(note,)), layer))
+    assert "may itself differ from what was trained" in said and f"inference.json (sha256 {64 * 'a'})" in said
+    assert "the same layer" not in said and "the eager layer" not in said
+    assert ("float64: the same program" in said) == ("float64: the same layer" in before)

@@ -63,6 +63,11 @@ class Report:
     facts: Facts | None = None
     noise: Mapping[str, Mapping[str, LayerNoise]] = field(default_factory=dict)
 
+    @property
+    def of_a_file(self) -> bool:
+        """Whether the reference is a program that was given as a file, in the place of an eager layer."""
+        return any(note.startswith(REFERENCE) for note in self.notes)
+
     def rows(self) -> list[tuple[Claim, Evidence]]:
         """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""
         pairs = [(claim, self.verdict.of(claim)) for claim in sorted(self.verdict.plan)]

@@ -128,16 +128,17 @@ def _sentences(name: str, title: str, lines: list[str]) -> str:
 
 def _method(report: Report) -> str:
     budget = f"{report.budget:g}"
+    reference = "the reference file" if report.of_a_file else "the eager layer"
     terms = {
         "Claims": f"{extent(report)}. A claim says that one output of one case, computed by one engine from one "
-        "variant, equals the eager layer's; or that a variant stores the trained parameters. All were planned before "
+        f"variant, equals {reference}'s; or that a variant stores the trained parameters. All were planned before "
         "anything ran; one without evidence is missing.",
         "Truth": "; ".join(truths(report)) + "." if truths(report) else "",
-        "Error ratio": "The error against the truth, divided by that of the eager layer in float32, as it is or with "
+        "Error ratio": f"The error against the truth, divided by that of {reference} in float32, as it is or with "
         f"its weights moved by one unit in the last place. Up to {budget} is allowed, in the largest error and in the "
         "root mean square alike. Whole numbers must be equal.",
         "Interface": "A claim holds only where the result came under the promised name, with the type and shape that "
-        "the eager layer gives.",
+        f"{reference} gives.",
         "Controls": "An impostor (zeros, the mean, another case's output) that passed at the same tolerance would make "
         "a claim vacuous, and the verdict failed.",
     }
