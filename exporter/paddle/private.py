@@ -106,7 +106,12 @@ NAMES: Mapping[str, Name] = {
     # how Paddle rewrites code, and where the code came from
     "ProgramTranslator": Name("paddle.jit.dy2static.program_translator.ProgramTranslator", ("get_instance",)),
     "ConcreteProgram": Name("paddle.jit.dy2static.program_translator.ConcreteProgram", ("__init__",)),
-    "convert_call_func": Name("paddle.jit.dy2static.convert_call_func", ("convert_zip", "convert_enumerate")),
+    "convert_call_func": Name(
+        "paddle.jit.dy2static.convert_call_func", ("convert_call", "convert_zip", "convert_enumerate")
+    ),
+    "convert_to_static": Name("paddle.jit.dy2static.program_translator.convert_to_static"),
+    "PyLayerMeta": Name("paddle.autograd.py_layer.PyLayerMeta"),
+    "StaticPyLayer": Name("paddle.jit.dy2static.py_layer.StaticPyLayer", ("__init__", "apply")),
     "origins": Name("paddle.jit.dy2static.origin_info.global_origin_info_map"),
     # the hooks that compute a weight from others before each call
     "WeightNorm": Name("paddle.nn.utils.weight_norm_hook.WeightNorm", ("__call__",)),
