@@ -11,12 +11,14 @@ from exporter.base.tensors import Array
 
 
 class Predictor:
-    """The program of `PREFIX.json` and `PREFIX.pdiparams` as it was written: on the CPU, and nothing optimised."""
+    """The program of `PREFIX.json` or `PREFIX.pdmodel`, as it was written: on the CPU, and nothing optimised."""
 
     def __init__(self, prefix: Path) -> None:
         from paddle import inference
 
-        config = inference.Config(f"{prefix}.json", f"{prefix}.pdiparams")
+        legacy = prefix.with_suffix(".pdmodel")
+        program = legacy if legacy.is_file() else prefix.with_suffix(".json")
+        config = inference.Config(str(program), f"{prefix}.pdiparams")
         config.disable_gpu()
         config.disable_mkldnn()
         config.disable_glog_info()

@@ -76,6 +76,7 @@ class Format(ABC):
 
     `after` names the format whose files this one is made from, if any: `write` then finds them in `source`. `folds`
     says that the writer adds constants and folds parameters, so that not every stored tensor is one of the layer's.
+    `legacy` says that it is made of a trace to a legacy program, which may go through where one to PIR fails.
     `model` is the file with the program, `parameters` the one beside it with what it stores, if they lie apart.
 
     What else is known of a format has its name in other folders, and a package outside adds it by their entry points.
@@ -85,6 +86,7 @@ class Format(ABC):
     """
 
     folds: ClassVar[bool] = False
+    legacy: ClassVar[bool] = False
     after: ClassVar[str | None] = None
     model: ClassVar[str]
     parameters: ClassVar[str] = ""

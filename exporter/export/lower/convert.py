@@ -9,7 +9,15 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from exporter.base.errors import BundleError, CannotRun, ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.base.errors import (
+    BundleError,
+    CannotRun,
+    ChildCrashed,
+    ChildFailed,
+    ExporterError,
+    ModelError,
+    UsageError,
+)
 from exporter.base.files import room_explains
 from exporter.base.readers import read, refuse_others
 from exporter.base.registry import Registry
@@ -32,6 +40,7 @@ from exporter.export.lower.stored import stored_digests
 from exporter.export.trained_ranges import ranges_in
 from exporter.process.answers import Event
 from exporter.process.job import A, Job, Q
+from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Budget, Spec
 
@@ -126,7 +135,10 @@ def _traced(
         names, first = ", ".join(place.format for place in left), left[0].format
         setting.say(f"writing {names}")
         request = ExportTracedRequest(names, tuple(left), layer, wish, trial)
-        written = _called(export_traced, first, request, setting).written
+        try:
+            written = _called(export_traced, first, request, setting).written
+        except ModelError as error:
+            raise _with_way_out(error, layer, wish, setting) from error
         answers |= {
             place.format: written[place.format] for place in left if place.format in written or place.format == first
         }
@@ -138,6 +150,26 @@ def _traced(
                 hint="give the weights as a checkpoint, or seed the factory's own random generators",
             )
     return answers
+
+
+def _with_way_out(error: ModelError, layer: LayerSource, wish: Wish, setting: Setting) -> ModelError:
+    """The same error; where the trace to PIR failed and one to a legacy program goes through, its hint says so.
+
+    PIR has tensors for sizes that vary, and refuses `max(a.shape[0], 2)`; a legacy trace has numbers there (3.3.1).
+    """
+    if not re.match(r"\w+: trace: ", error.what) or FORMATS[error.what.partition(":")[0]].legacy:
+        return error
+    for name in (name for name, plugin in FORMATS.all() if plugin.legacy):
+        setting.say(f"trying {name} instead")
+        with scratch() as place:
+            request = ExportTracedRequest(name, (_destination(name, place),), layer, wish)
+            try:
+                call(export_traced, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
+            except ExporterError:
+                continue
+        way = f"write {name} alone (`formats: [{name}]`): the trace to a legacy program goes through"
+        return type(error)(error.what, where=error.where, hint=f"{way}; or {error.hint}")
+    return error
 
 
 def _destination(name: str, into: Path) -> Destination:

@@ -17,10 +17,15 @@ from exporter.prove.root_cause.find import localise
 from exporter.prove.root_cause.repro import Keep
 from exporter.prove.root_cause.search import Search
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
-from exporter.prove.verdict.plan import ENGINES, Run
+from exporter.prove.verdict.plan import ENGINES, Run, only_legacy
 from exporter.prove.verdict.waivers import expired, waived
 
 PROOFS: Registry[Proof] = Registry("exporter.prove.proofs", "proof")
+#: Of a bundle whose files are all made of legacy programs.
+_NO_TRACE = (
+    "source/static was not planned: it traces to PIR, and no format of this spec is made of PIR; each file is compared "
+    "with eager itself"
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
     untrained = [note] if (note := weights_note(spec, about.notes)) else []
+    sources = {run.engine for run in harness.runs if run.format == "source"}
+    untraced = [_NO_TRACE] if "eager" in sources and only_legacy(spec) else []
     return Report(
         name=about.name,
         version=about.version,
@@ -126,6 +133,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
         notes=(
             *narrowed,
             *untrained,
+            *untraced,
             *about.notes,
             *said,
             *expired(spec.waivers, today),

@@ -16,7 +16,7 @@ import numpy as np
 from exporter.base.errors import ModelError
 from exporter.base.tensors import Array, load, save_scratch
 from exporter.check.probe.child import difference
-from exporter.export.lower.convert import fixed_dims
+from exporter.export.lower.convert import FORMATS, fixed_dims
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves
@@ -64,7 +64,7 @@ class EagerAnswer:
 
 @dataclass(frozen=True)
 class ProgramRequest:
-    """A spec with its checkpoint, and the written program: its folder, and its outputs by our names and in its order.
+    """A spec with its checkpoint, and the program: its format, its folder, its outputs by our names and in its order.
 
     `file` holds what the eager layer took and gave, with so many outputs in each case (`leaves`).
     """
@@ -73,6 +73,7 @@ class ProgramRequest:
     checkpoint: Path | None
     paths: tuple[str, ...]
     file: Path
+    format: str
     program: Path
     outputs: tuple[str, ...]
     native: tuple[str, ...]
@@ -136,7 +137,7 @@ def program(request: ProgramRequest) -> ProgramAnswer:
     doing("building the layer")
     layer = load_layer(spec.factory, request.checkpoint, spec.seed)
     doing("tracing")
-    with following(request.paths) as ran:
+    with following(request.paths) as ran, FORMATS[request.format].session(None):
         trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))
     doing("running the program")
     written = Predictor(request.program / "model")

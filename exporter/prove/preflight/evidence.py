@@ -14,6 +14,7 @@ from exporter.process.job import A, Job, Q
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.preflight.cases import needs_data, try_cases
+from exporter.prove.verdict.plan import only_legacy
 from exporter.spec.model import Spec
 
 
@@ -32,7 +33,8 @@ def judged(
     silent = [finding for finding in findings if settle.is_silent(finding)]
     if len(silent) < sum(map(settle.refuses, findings)) or not (silent or fully):  # refused anyway, or nothing to try
         return findings
-    weights, formats = weights_there(spec), ("pir", *(spec.formats if fully else ()))
+    compared = spec.formats[0] if only_legacy(spec) else "pir"
+    weights, formats = weights_there(spec), (compared, *(spec.formats if fully else ()))
     try:
         if not silent and needs_data(spec):  # as `convert`, which asks for no data then
             with scratch() as place:
@@ -62,8 +64,9 @@ def weights_there(spec: Spec) -> Path | None:
 
 
 def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting, formats: Sequence[str] = ("pir",)) -> Evidence:
-    """Export the model, run the program (PIR) and the eager layer on the spec's cases, and follow the lines that run.
+    """Export the model, run its program and the eager layer on the spec's cases, and follow the lines that run.
 
+    The program is that of the first of the formats, which is one of Paddle's.
     The weights are those of the spec's checkpoint, or else the factory's.
 
     Raises:
@@ -81,7 +84,8 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting, formats
         artifact = convert_all(plain, weights, place, setting).artifacts[0]
         request = compare.ProgramRequest(
             *(spec, weights, paths, file),
-            program=Path(place, "pir"),
+            format=artifact.format,
+            program=Path(place, artifact.variant),
             outputs=artifact.outputs,
             native=artifact.native_outputs,
             leaves=eager.leaves,

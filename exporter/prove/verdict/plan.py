@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.engines.base import Engine
+from exporter.export.lower.convert import FORMATS
 from exporter.spec.model import Spec, Speedup
 from exporter.spec.source import FACTORY
 
@@ -36,8 +37,20 @@ class Run:
 
 
 def source_engines(spec: Spec) -> tuple[str, ...]:
-    """Return the engines that are planned wherever the source is at hand: the file itself only where it is one."""
-    return SOURCE_ENGINES if spec.model == FACTORY else SOURCE_ENGINES[1:]
+    """Return the engines that are planned wherever the source is at hand.
+
+    The file itself only where it is one; the trace in the process, which is one to PIR, only where a variant is made
+    of such a trace.
+    """
+    left_out = {"file"} if spec.model != FACTORY else set[str]()
+    if only_legacy(spec):
+        left_out.add("static")
+    return tuple(name for name in SOURCE_ENGINES if name not in left_out)
+
+
+def only_legacy(spec: Spec) -> bool:
+    """Whether every format is made of a trace to a legacy program: whether PIR can hold the model is not asked."""
+    return all(FORMATS[name].legacy for name in spec.formats)
 
 
 def with_defaults(spec: Spec) -> Spec:

@@ -1,0 +1,88 @@
+"""Layers of the kinds that Paddle's own `jit.save` writes rightly, and that were refused or failed here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+from paddle import nn
+from paddle.autograd import PyLayer
+
+
+class Returned(nn.Layer):
+    """Gives buffers and parameters as they are beside what it computes, as detectors give their anchors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+        self.register_buffer("grid", paddle.arange(6, dtype="float32").reshape([2, 3]))
+        self.register_buffer("ids", paddle.arange(5))
+        self.register_buffer("temporary", paddle.full([3], 0.5), persistable=False)
+
+    def forward(self, x: paddle.Tensor) -> dict[str, paddle.Tensor]:
+        y = self.fc(x) + self.grid[0]
+        return {
+            "grid": self.grid,
+            "y": y,
+            "ids": self.ids,
+            "weight": self.fc.weight,
+            "temporary": self.temporary,
+            "scaled": self.grid * 2.0,
+        }
+
+
+class Saved(PyLayer):  # type: ignore[misc]  # Paddle has no types
+    """Keeps its result for the gradient, and takes an argument by name."""
+
+    @staticmethod
+    def forward(ctx: Any, x: paddle.Tensor, *, by: float = 2.0) -> paddle.Tensor:
+        y = paddle.tanh(x) * by
+        ctx.save_for_backward(y)
+        ctx.by = by
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: paddle.Tensor) -> paddle.Tensor:
+        return gradient * ctx.by
+
+
+class Through(PyLayer):  # type: ignore[misc]  # Paddle has no types
+    """Calls a layer that it is given; the gradient alone is another."""
+
+    @staticmethod
+    def forward(ctx: Any, x: paddle.Tensor, layer: nn.Layer) -> paddle.Tensor:
+        if x.mean() > 0:
+            return layer(x)
+        return layer(-x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: paddle.Tensor) -> paddle.Tensor:
+        return -gradient
+
+
+#: As libraries of losses and activations have it.
+saved = Saved.apply
+
+
+class OfPyLayers(nn.Layer):
+    """Applies PyLayers: by their class, by a function that was kept, and in a branch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        y = Through.apply(x, self.fc)
+        if y.mean() > 0:
+            y = Saved.apply(y, by=0.5)
+        else:
+            y = saved(y)
+        return y
+
+
+class Compared(nn.Layer):
+    """Compares sizes that vary: PIR cannot trace it, and a legacy program has numbers there."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        sizes = [max(size, other) for size, other in zip(x.shape, (x * 2.0).shape, strict=True)]
+        return paddle.where(x.broadcast_to(sizes) > 0, x, x * 0.5)
