@@ -1,13 +1,14 @@
 """A spec's `source`: a Paddle program that exists as a file, and the keys of a spec that follow from it.
 
 The program says its inputs, outputs, dtypes and ranks. It does not say how large an open dim may be, or what the inputs
-hold: of pictures that has a usual answer, and the rest is asked for.
+hold: the file for the runtimes beside it may (:mod:`exporter.spec.beside`), of pictures that has a usual answer, and
+the rest is asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +18,8 @@ from exporter.base.readers import read_program
 from exporter.base.readers.base import ModelFacts, map_file
 from exporter.base.readers.kinds.pdiparams import named
 from exporter.base.tensors import TensorSpec
+from exporter.spec.beside import Opened, Range, Told, told_by
+from exporter.steps.deployed import deployed_beside
 
 #: The keys of a spec, as its YAML holds them.
 Content: TypeAlias = dict[str, Any]
@@ -27,7 +30,7 @@ _USUAL = ("inference.json", "model.json", "inference.pdmodel", "model.pdmodel")
 _PROGRAMS = (".json", ".pdmodel")
 #: What is promised of dims that a program leaves open, unless somebody says otherwise; most nets halve pictures five
 #: times.
-DIMS: Mapping[str, Mapping[str, int]] = {
+DIMS: Mapping[str, Range] = {
     "batch": {"min": 1, "typical": 2, "max": 4},
     "height": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
     "width": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
@@ -53,6 +56,26 @@ class Source:
     program: Path
     parameters: Path | None
     facts: ModelFacts
+
+    @property
+    def inputs(self) -> list[Opened]:
+        """The inputs, with names for their open dims: batch, height, width, or `NAME_AXIS`."""
+        specs = self.facts.inputs
+        named = zip(_names(specs), specs, strict=True)
+        return [Opened(spec.name, key, spec.dtype, _sizes(spec, key)) for key, spec in named]
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs that a spec can hold."""
+        return _names(self.facts.outputs)
+
+    def told(self) -> Told:
+        """What the file for the runtimes beside it says; nothing where there is none.
+
+        Raises:
+            UsageError: that file is damaged.
+        """
+        return told_by(runtime_file(self.program), self.inputs, DIMS)
 
     @property
     def name(self) -> str:
@@ -109,23 +132,30 @@ def _only_program(folder: Path) -> Path:
     raise UsageError(f"{len(programs)} programs are in this folder: {listed}", where=str(folder), hint="name one")
 
 
-def keys_of(source: Source, dims: Mapping[str, Mapping[str, int]] | None = None) -> Content:
+def runtime_file(program: Path) -> Path | None:
+    """The file for the runtimes that belongs to a program: beside the only one of its folder; None without one."""
+    try:
+        only = _only_program(program.parent)
+    except UsageError:  # of two programs nothing says whose it is
+        return None
+    return deployed_beside(program.parent) if only.stem == program.stem else None
+
+
+def keys_of(source: Source, dims: Mapping[str, Range] | None = None) -> Content:
     """Return the keys of a spec that follow from a program: model, inputs, dims, outputs, weights.
 
     `dims` are ranges that somebody gave, by the names that open dims get here: batch, height, width, or `NAME_AXIS`.
 
     Raises:
-        UsageError: nothing says how large a dim may be, or a given one is none of the program's.
+        UsageError: nothing says how large a dim may be, or a given one is none of the program's; the file for the
+            runtimes beside it is damaged.
     """
-    ranged = dict(dims or {})
-    inputs = {
-        name: _input(spec, name) for name, spec in zip(_names(source.facts.inputs), source.facts.inputs, strict=True)
-    }
-    used = dict.fromkeys(size for about in inputs.values() for size in about["shape"] if isinstance(size, str))
+    ranged, told, inputs = dict(dims or {}), source.told(), source.inputs
+    used = dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str))
     if strange := [name for name in ranged if name not in used]:
         hint = f"name one of: {', '.join(used)}" if used else "leave it out: every size is fixed"
         raise UsageError(f"no input has a dim '{strange[0]}'", where="--dim", hint=hint)
-    ranges = {**DIMS, **ranged}
+    ranges = {**DIMS, **told.dims, **ranged}
     if lacking := [name for name in used if name not in ranges]:
         options = " ".join(f"--dim {name}=1..64" for name in lacking)
         what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
@@ -134,12 +164,17 @@ def keys_of(source: Source, dims: Mapping[str, Mapping[str, int]] | None = None)
     return {
         "name": source.name,
         "model": FACTORY,
-        "args": {"program": str(source.program), **parameters, "inputs": list(inputs)},
-        "inputs": inputs,
+        "args": {"program": str(source.program), **parameters, "inputs": [one.key for one in inputs]},
+        "inputs": {one.key: _input(one, told) for one in inputs},
         "dims": {name: dict(ranges[name]) for name in used},
-        "outputs": _names(source.facts.outputs),
+        "outputs": source.outputs,
         "weights": "factory",
     }
+
+
+def _input(one: Opened, told: Told) -> Content:
+    values = told.values.get(one.key) or ("normal" if one.real else "integers(0,2)")
+    return {"dtype": one.dtype, "shape": list(one.shape), "values": values}
 
 
 def _names(specs: Iterable[TensorSpec]) -> list[str]:
@@ -152,20 +187,9 @@ def _names(specs: Iterable[TensorSpec]) -> list[str]:
     return names
 
 
-def _input(spec: TensorSpec, name: str) -> Content:
-    values = "normal" if spec.dtype.startswith("float") else "integers(0,2)"
-    return {
-        "dtype": spec.dtype,
-        "shape": [_size(axis, name, spec.shape) for axis in range(len(spec.shape))],
-        "values": values,
-    }
-
-
-def _size(axis: int, name: str, shape: Sequence[int | str]) -> int | str:
-    size = shape[axis]
-    if size != -1:
-        return size
-    if axis == 0:
-        return "batch"
-    picture = len(shape) == 4 and axis in (2, 3)
-    return ("height", "width")[axis - 2] if picture else f"{name}_{axis}"
+def _sizes(spec: TensorSpec, key: str) -> list[int | str]:
+    """The shape of an input, with words for its open dims."""
+    shape = list[int | str](spec.shape)
+    picture = {2: "height", 3: "width"} if len(shape) == 4 else {}
+    names = {0: "batch", **picture}
+    return [names.get(axis, f"{key}_{axis}") if size == -1 else size for axis, size in enumerate(shape)]

@@ -6,21 +6,17 @@ So the spec in a bundle holds every step in full, and the bundle is verified whe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from exporter.base.errors import UsageError, did_you_mean, did_you_mean_file
-from exporter.base.files import read_regular
 from exporter.base.registry import Registry
 from exporter.steps.chain import Declared, read_chain, with_options
+from exporter.steps.configuration import configuration
 from exporter.steps.families.base import FamilySteps, Place, inside
 
 FAMILIES: Registry[FamilySteps] = Registry("exporter.steps.families", "family of configuration files")
-#: Bytes of a configuration or a dictionary.
-MOST_BYTES = 8 << 20
 #: How the steps of a configuration are named: `paddleclas:config.yaml`, `paddleclas:config.yaml#Eval`.
 NAMED = re.compile(r"^([a-z]\w*):([^#]+)(?:#(\w+))?$")
 
@@ -69,56 +65,3 @@ def of_configuration(text: str, side: Side) -> list[Any]:
         raise UsageError(f"it has no list of operators{f' in {part}' if part else ''}", where=named, hint=hint)
     listed = reader.read(content, part or there[0], Place(path, named))
     return listed.before if side == "before" else listed.after
-
-
-class _Loader(yaml.SafeLoader):
-    """Builds plain data alone. Tags of a family's own, such as `!PiecewiseDecay`, are passed over."""
-
-
-def _plain(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
-    del suffix
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
-
-
-_Loader.add_multi_constructor("!", _plain)
-
-
-def configuration(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """A configuration with those that it is based on (`_BASE_` of PaddleDetection, `_base_` of PaddleSeg) merged in.
-
-    Raises:
-        UsageError: a file is not there, is no YAML, or is based on itself.
-    """
-    own = path.resolve()
-    if own in above:
-        raise UsageError("the configuration is based on itself", where=str(path), hint="correct its _BASE_")
-    try:
-        content = _Loader(read_regular(path, MOST_BYTES)).get_single_data()
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"it is no YAML: {said}", where=str(path), hint="correct the file") from error
-    if not isinstance(content, dict):
-        raise UsageError("it is no mapping of keys to values", where=str(path), hint="name another file")
-    bases = [*_listed(content.pop("_BASE_", None)), *_listed(content.pop("_base_", None))]
-    merged: dict[str, Any] = {}
-    for base in bases:
-        merged = _merged(merged, configuration(path.parent / base, (*above, own)))
-    return _merged(merged, content)
-
-
-def _listed(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else [str(one) for one in value or ()]
-
-
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(under)
-    for key, value in over.items():
-        before = result.get(key)
-        fresh = isinstance(value, Mapping) and value.get("_inherited_") is False
-        both = isinstance(before, Mapping) and isinstance(value, Mapping) and not fresh
-        result[key] = _merged(before, value) if both else value  # type: ignore[arg-type]  # both are mappings
-    return result

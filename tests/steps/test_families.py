@@ -11,7 +11,8 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain, steps_of
-from exporter.steps.settle import FAMILIES, configuration, of_configuration, settled
+from exporter.steps.configuration import configuration
+from exporter.steps.settle import FAMILIES, of_configuration, settled
 from tests.steps.pictures import encoded, picture
 
 CLAS = """

@@ -26,6 +26,10 @@ INTERPOLATIONS: Mapping[Any, str] = {
 }
 
 
+class WrongOption(UsageError):
+    """An option of an operator has no value that any family takes: the file is damaged."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """The steps before and after the model that a file lists."""
@@ -61,16 +65,20 @@ class Options:
         hint = "write it as a function: `module:function` in the list of steps"
         return UsageError(f"{self.name}: {what}", where=self.where, hint=hint)
 
+    def wrong(self, what: str) -> WrongOption:
+        """An error about an option that is damaged."""
+        return WrongOption(f"{self.name}: {what}", where=self.where, hint="correct the option")
+
     def pair(self, key: str) -> tuple[int, int]:
         """Two sizes: one number stands for both.
 
         Raises:
-            UsageError: it is neither one whole number nor two.
+            WrongOption: it is neither one whole number nor two.
         """
         value = self.take(key)
         sizes = [value, value] if isinstance(value, int) else value
         if not (isinstance(sizes, list) and len(sizes) == 2 and all(isinstance(size, int) for size in sizes)):
-            raise self.refuse(f"`{key}` is {value!r}, which is neither a size nor two")
+            raise self.wrong(f"`{key}` is {value!r}, which is neither a size nor two")
         return sizes[0], sizes[1]
 
     def interpolation(self, key: str, default: Any = "linear") -> str:
@@ -89,24 +97,24 @@ class Options:
         """The factor that `scale` names, which may be written `1./255.`.
 
         Raises:
-            UsageError: it is no number.
+            WrongOption: it is no number.
         """
         value = self.take("scale", default)
         try:
             return fraction(value) if isinstance(value, str) else float(value)
         except (TypeError, ValueError) as error:
-            raise self.refuse(f"`scale` is {value!r}, which is no number") from error
+            raise self.wrong(f"`scale` is {value!r}, which is no number") from error
 
     def numbers(self, key: str, default: Sequence[float]) -> list[float]:
         """One number for each channel.
 
         Raises:
-            UsageError: they are no numbers.
+            WrongOption: they are no numbers.
         """
         value = self.take(key, list(default))
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(number, (int, float)) for number in listed):
-            raise self.refuse(f"`{key}` is {value!r}, which are no numbers")
+            raise self.wrong(f"`{key}` is {value!r}, which are no numbers")
         return [float(number) for number in listed]
 
 
@@ -139,7 +147,7 @@ def translated(listed: Any, readers: Mapping[str, Reader], where: str) -> Entrie
         raise UsageError("it holds no list of operators", where=where, hint="name another part: FILE#PART")
     entries: Entries = []
     for at, operator in enumerate(listed):
-        name, given = _named(operator, f"{where}[{at}]")
+        name, given = named(operator, f"{where}[{at}]")
         options = Options(name, given, f"{where}[{at}]")
         if name not in readers:
             hint = did_you_mean(name, readers, "or write it as a function: `module:function` in the list of steps")
@@ -150,7 +158,12 @@ def translated(listed: Any, readers: Mapping[str, Reader], where: str) -> Entrie
     return entries
 
 
-def _named(operator: Any, where: str) -> tuple[str, dict[str, Any]]:
+def named(operator: Any, where: str) -> tuple[str, dict[str, Any]]:
+    """The name of an operator, and its options.
+
+    Raises:
+        WrongOption: it has none of the three forms.
+    """
     if isinstance(operator, str):
         return operator, {}
     if isinstance(operator, dict) and "type" in operator:
@@ -159,7 +172,7 @@ def _named(operator: Any, where: str) -> tuple[str, dict[str, Any]]:
         ((name, given),) = operator.items()
         if isinstance(given or {}, dict):
             return str(name), dict(given or {})
-    raise UsageError("it is no operator with its options", where=where, hint="correct the configuration")
+    raise WrongOption("it is no operator with its options", where=where, hint="correct the configuration")
 
 
 def inside(content: Any, *path: str) -> Any:
@@ -172,10 +185,18 @@ def inside(content: Any, *path: str) -> Any:
 class FamilySteps(ABC):
     """`parts` are the names that may stand behind `#`, with the path to their list of operators.
 
-    The first part that a file has is taken where none is named.
+    The first part that a file has is taken where none is named. `readers` are the operators that steps are known for;
+    `values` say, by their names, what inputs hold that are no pictures.
     """
 
     parts: ClassVar[Mapping[str, Sequence[str]]]
+    readers: ClassVar[Mapping[str, Reader]] = {}
+    values: ClassVar[Mapping[str, str]] = {}
+
+    def readers_of(self, content: Mapping[str, Any], part: str) -> Mapping[str, Reader]:
+        """The readers of the operators that a file's part lists."""
+        del content, part
+        return self.readers
 
     @abstractmethod
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:

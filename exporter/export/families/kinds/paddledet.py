@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from exporter.export.families.base import Family
+from exporter.steps.families.kinds.paddledet import plugin as STEPS
 
 if TYPE_CHECKING:
     import paddle
@@ -18,8 +19,7 @@ class PaddleDetection(Family):
     package = "ppdet"
     configs = "configs"
     settings = "infer_cfg.yml"
-    #: Sizes of pictures in pixels, and how much they were enlarged.
-    values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
+    values: ClassVar[Mapping[str, str]] = STEPS.values
 
     def export(self, config: Path, weights: Path | None, into: Path) -> None:
         from ppdet.core.workspace import load_config

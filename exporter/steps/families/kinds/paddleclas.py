@@ -127,6 +127,7 @@ class PaddleClas(FamilySteps):
         "Infer": ("Infer", "transforms"),
         "Train": ("DataLoader", "Train", "dataset", "transform_ops"),
     }
+    readers: ClassVar[Mapping[str, Reader]] = READERS
 
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
         path = self.parts[part]

@@ -89,6 +89,9 @@ class PaddleDetection(FamilySteps):
         "Test": ("TestReader", "sample_transforms"),
         "Train": ("TrainReader", "sample_transforms"),
     }
+    readers: ClassVar[Mapping[str, Reader]] = READERS
+    #: Sizes of pictures in pixels, and how much they were enlarged.
+    values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
 
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
         path = self.parts[part]

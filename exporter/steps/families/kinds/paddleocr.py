@@ -114,6 +114,7 @@ class PaddleOCR(FamilySteps):
         "Eval": ("Eval", "dataset", "transforms"),
         "Train": ("Train", "dataset", "transforms"),
     }
+    readers: ClassVar[Mapping[str, Reader]] = READERS
 
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
         path = self.parts[part]

@@ -88,6 +88,7 @@ class PaddleSeg(FamilySteps):
         "test": ("test_dataset", "transforms"),
         "train": ("train_dataset", "transforms"),
     }
+    readers: ClassVar[Mapping[str, Reader]] = READERS
 
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
         path = self.parts[part]

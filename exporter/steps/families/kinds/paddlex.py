@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from exporter.steps.families.base import FamilySteps, Listed, Place, inside
+from exporter.steps.families.base import FamilySteps, Listed, Place, Reader, inside
 from exporter.steps.families.kinds.paddleclas import plugin as paddleclas
 from exporter.steps.families.kinds.paddledet import plugin as paddledet
 from exporter.steps.families.kinds.paddleocr import READERS as OCR
@@ -23,13 +23,20 @@ class PaddleX(FamilySteps):
     }
 
     def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
+        return self.family(content, part).read(content, part, place)
+
+    def readers_of(self, content: Mapping[str, Any], part: str) -> Mapping[str, Reader]:
+        return self.family(content, part).readers
+
+    def family(self, content: Mapping[str, Any], part: str) -> FamilySteps:
+        """The family whose form a part of a file has."""
         if part != "PreProcess":
-            return (paddledet if part == "Preprocess" else paddleseg).read(content, part, place)
+            return paddledet if part == "Preprocess" else paddleseg
         listed = inside(content, *self.parts[part])
         names = {str(next(iter(one), "")) for one in listed or () if isinstance(one, Mapping)}
         own = {"RecResizeImg", "DetResizeForTest", "DetLabelEncode", "CTCLabelEncode", "MultiLabelEncode", "KeepKeys"}
         of_ocr = bool(names & own & set(OCR))
-        return (paddleocr if of_ocr else paddleclas).read(content, part, place)
+        return paddleocr if of_ocr else paddleclas
 
 
 plugin: FamilySteps = PaddleX()
