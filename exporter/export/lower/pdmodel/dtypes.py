@@ -48,6 +48,20 @@ def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
     return cast(left, common), cast(right, common)
 
 
+def yielding(left: Any, right: Any) -> tuple[Any, Any] | None:
+    """Both as the dtype of the one that is no 0-D tensor; None where a 0-D tensor does not take the other's dtype.
+
+    It does where both are integers, both floats or both complex.
+    """
+    from exporter.paddle.private import core
+
+    scalar = len(left.shape) == 0
+    if scalar == (len(right.shape) == 0) or not core.is_common_dtype_for_scalar(left.dtype, right.dtype):
+        return None
+    common = right.dtype if scalar else left.dtype
+    return cast(left, common), cast(right, common)
+
+
 def _vartype(name: str) -> Any:
     from exporter.paddle.private import core
 
@@ -79,18 +93,15 @@ def _promoted(call: Call) -> Any:
 
 
 def _compared(call: Call) -> Any:
-    _promoted(call)
+    _yielding(call)
     return _vartype("BOOL")
 
 
 def _yielding(call: Call) -> Any:
-    """`x * 0-D`: a 0-D tensor takes the dtype of the other side if both are integers, both floats or both complex."""
-    from exporter.paddle.private import core
-
-    x, y = call["x"], call["y"]
-    if (len(x.shape) == 0) != (len(y.shape) == 0) and core.is_common_dtype_for_scalar(x.dtype, y.dtype):
-        common = y.dtype if len(x.shape) == 0 else x.dtype
-        call["x"], call["y"] = cast(x, common), cast(y, common)
+    """`x * 0-D`: see :func:`yielding`."""
+    both = yielding(call["x"], call["y"])
+    if both is not None:
+        call["x"], call["y"] = both
     return _promoted(call)
 
 
@@ -120,7 +131,7 @@ FLOATING = DtypeRule("float", "integers and bool are cast to float32 first", _fl
 REAL = DtypeRule("real", "the dtype of x, of a complex one its real part's", _real)
 BOOLEAN = DtypeRule("bool", "bool", _boolean)
 PROMOTED = DtypeRule("promote", "both are cast to their common dtype", _promoted)
-COMPARED = DtypeRule("compare", "both are cast to their common dtype; the result is bool", _compared)
+COMPARED = DtypeRule("compare", "as promote, but a 0-D tensor of the same kind follows; the result is bool", _compared)
 YIELDING = DtypeRule("promote, 0-D yields", "as promote, but a 0-D tensor of the same kind follows", _yielding)
 SUMMED = DtypeRule("sum", "x is cast to the result: `dtype` if given, int64 for bool and int32, else x's", _summed)
 INDEXED = DtypeRule("index", "`dtype`: int64 or int32", _indexed)
