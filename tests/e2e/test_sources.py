@@ -67,6 +67,25 @@ def test_a_bundle_of_a_file_is_verified_with_the_file_and_without(program: Path,
     assert other.code == 5 and "is not the code that the bundle was made of" in other.err
 
 
+@pytest.mark.parametrize("name", ["deciding", "picture"])
+def test_the_file_itself_is_judged_as_it_is_served(name: str, tmp_path: Path) -> None:
+    """In the predictor as it comes, with its passes and oneDNN: Paddle 3.3.1 refuses the resize of `picture` there."""
+    (tmp_path / name).mkdir()
+    saved(name, tmp_path / name)
+    engines = "onnxruntime, paddle_inference_default"
+    (tmp_path / "a.yaml").write_text(f"source: {name}\nversion: '1'\nformats: [onnx]\nengines: [{engines}]\n")
+    done = exporter("release", "a.yaml", "--quiet", cwd=tmp_path)
+    assert done.code == int(name == "picture"), done.out + done.err
+    place = tmp_path / "artifacts" / name / ("failed" if done.code else "1")
+    parity = json.loads((place / "parity.json").read_text())
+    wrong = {check["engine"] for check in parity["checks"] if check["outcome"] != "match"}
+    assert wrong == ({"file_default"} if done.code else set()), "the file is to blame, and not what is made of it"
+    for run in parity["runs"]:
+        if run["engine"] == "file_default":
+            assert run["variant"] == "source" and run["effective"]["onednn"] and run["effective"]["ir_optim"]
+    assert done.code or any(check["engine"] == "file_default" for check in parity["checks"])
+
+
 @pytest.mark.parametrize("name", ["weights.onnx", "weights.pdparams", "there/inference.json"])
 def test_a_wrong_file_is_told_in_one_line(name: str, tmp_path: Path) -> None:
     if "/" not in name:

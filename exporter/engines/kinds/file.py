@@ -6,72 +6,17 @@ kernels, so that eager has to equal it bit for bit.
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
-
-from exporter.base.readers import read_program
-from exporter.base.references import split_factory
-from exporter.base.tensors import Array, TensorMap
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings
-from exporter.engines.kinds.paddle_inference import strict
-from exporter.engines.paddle import PaddleEngine
-from exporter.engines.predictor import predicting
+from exporter.engines.base import Engine
+from exporter.engines.given import GivenFile
+from exporter.engines.kinds import paddle_inference
 
 
-class _Renamed:
-    """A session whose inputs and outputs have the spec's names; the file's own are those at the same places."""
+class File(GivenFile):
+    """The program as it was given, with nothing optimised."""
 
-    def __init__(self, session: Session, inputs: dict[str, str], outputs: dict[str, str]) -> None:
-        self._session, self._inputs, self._outputs = session, inputs, outputs
-
-    @property
-    def provider(self) -> str:
-        return self._session.provider
-
-    @property
-    def settings(self) -> Settings:
-        return self._session.settings
-
-    def run(self, inputs: TensorMap) -> dict[str, Array]:
-        outputs = self._session.run({native: inputs[name] for name, native in self._inputs.items()})
-        return {name: outputs[native] for name, native in self._outputs.items()}
-
-
-class File(PaddleEngine):
-    """The program as it was given."""
-
-    formats = ("source",)
-
-    @contextlib.contextmanager
-    def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
-        assert artifact.source is not None  # noqa: S101  # the format is `source`
-        _, arguments = split_factory(artifact.source.model)
-        program = Path(arguments["program"])
-        facts = read_program(program)
-        if len(facts.outputs) != len(artifact.outputs):
-            raise EngineRefused(f"the file puts out {len(facts.outputs)} tensors, not {len(artifact.outputs)}")
-        inputs = {name: spec.name for name, spec in zip(arguments["inputs"], facts.inputs, strict=True)}
-        natives = [spec.name for spec in facts.outputs]
-        by_name = set(natives) == set(artifact.outputs)  # a spec may give other names, in the order of the file
-        outputs = dict(zip(artifact.outputs, artifact.outputs if by_name else natives, strict=True))
-        with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-            model = Path(place, f"model{program.suffix}")
-            model.symlink_to(program.resolve())
-            if parameters := arguments.get("parameters"):
-                model.with_suffix(".pdiparams").symlink_to(Path(parameters).resolve())
-            files = Runnable(
-                facts.format,
-                Path(place),
-                model.name,
-                tuple(inputs.values()),
-                tuple(outputs.values()),
-                threads=artifact.threads,
-            )
-            with predicting(files, device, partial(strict, on_gpu=device != "cpu"), "strict") as session:
-                yield _Renamed(session, inputs, outputs)
+    imports = paddle_inference.plugin.imports
+    paddle_kernels = True
+    served_by = paddle_inference.plugin
 
 
 plugin: Engine = File()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from exporter.base.errors import UsageError
-from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, with_defaults
+from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, source_engines, with_defaults
 from exporter.spec.read import validate
+from exporter.spec.source import FACTORY
 
 ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
 USUAL = ("jit_load", "paddle_inference", "onnxruntime")
@@ -137,3 +138,25 @@ def test_a_spec_is_settled_with_its_engines_and_the_steps_that_files_name(tmp_pa
     assert whole.engines == ("onnxruntime",) and whole.pipeline is not None
     assert whole.pipeline.preprocess.deployment == ({"decode": {"order": "rgb"}}, "layout")
     assert whole.pipeline.preprocess.training == ("layout",)
+
+
+@pytest.mark.parametrize(
+    ("program", "formats", "engines", "ways"),
+    [
+        ("inference.json", ["onnx", "pir"], ["onnxruntime", "jit_load"], ("file",)),
+        ("inference.json", ["onnx"], ["onnxruntime", "paddle_inference_default"], ("file", "file_default")),
+        ("inference.json", ["pdmodel"], ["jit_load", "paddle_inference_tensorrt"], ("file",)),
+        ("inference.pdmodel", ["pdmodel"], ["paddle_inference_tensorrt"], ("file", "file_tensorrt")),
+    ],
+)
+def test_a_file_is_run_as_it_is_to_be_served(
+    program: str, formats: list[str], engines: list[str], ways: tuple[str, ...]
+) -> None:
+    described = {"name": "m", "weights": "factory", "inputs": {"x": {"dtype": "float32", "shape": [1]}}}
+    described |= {"model": FACTORY, "args": {"program": program}, "formats": formats, "engines": engines}
+    spec = validate(described, "a")
+    planned = source_engines(spec)
+    assert {f"source/{name}" for name in ways} < pairs(plan_runs(spec.engines, spec.variants(), planned))
+    assert tuple(name for name in planned if name.startswith("file")) == ways and "eager" in planned
+    plain = source_engines(validate({**described, "model": "a:b"}, "b"))
+    assert not any(name.startswith("file") for name in plain)
