@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ Asked = tuple[Example, str, Collection[str]]
 LIMIT = 3
 #: Seconds of the clock in which a process that is not damaged has computed something, on any machine.
 ASLEEP = 60
+#: Of what a process says that ends, the last lines: Paddle names its C++ functions there.
+LINES = 30
 #: The rows of the runs, and the sizes of the other dims that vary.
 ROWS, SIZES = (2, 3, 2), {"h": 8, "w": 4}
 
@@ -58,10 +60,9 @@ def tried(names: Collection[str]) -> dict[str, dict[str, str]]:
             for format in example.formats or fix.formats:
                 cured[f"{name} {number} {format}"] = (example, format, ())
                 stock[f"{name} {number} {format}"] = (example, format, (name,))
-    right = dict(zip(cured, _outcomes(list(cured.values())), strict=True))
-    # Each in a fork of its own: stock may write where it should not, of which the next would hang or die.
-    without = {place: next(_outcomes([asked])) for place, asked in stock.items()}
-    return {place: {"with": right[place], "without": without[place]} for place in cured}
+    # Each in a fork of its own, as a command's each layer is: Paddle may write where it should not, of which the next
+    # would hang or die.
+    return {place: {"with": _outcome(cured[place]), "without": _outcome(stock[place])} for place in cured}
 
 
 def untaken() -> dict[str, list[str]]:
@@ -77,25 +78,26 @@ def untaken() -> dict[str, list[str]]:
     return {api: names for api, names in lacking.items() if names}
 
 
-def _outcomes(asked: Sequence[Asked]) -> Iterator[str]:
-    """What :func:`wrong` says of each, in a fork; where one of them ends that, the next fork begins behind it."""
-    while asked:
-        read, write = os.pipe()
+def _outcome(asked: Asked) -> str:
+    """What :func:`wrong` says, in a fork; or how that ended, with the last of what Paddle said of it."""
+    read, write = os.pipe()
+    with tempfile.TemporaryFile() as log:
         pid = os.fork()
         if pid == 0:
-            _silence()
-            for one in asked:
-                limit = int(time.process_time()) + LIMIT
-                resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-                os.write(write, json.dumps(wrong(*one)).encode() + b"\n")
+            for stream in (1, 2):
+                os.dup2(log.fileno(), stream)
+            limit = int(time.process_time()) + LIMIT
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+            os.write(write, json.dumps(wrong(*asked)).encode())
             os._exit(0)
         os.close(write)
-        said = [json.loads(line) for line in _written(read, pid).splitlines()]
+        said = _written(read, pid)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        yield from said
-        if len(said) < len(asked):
-            yield f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
-        asked = asked[len(said) + 1 :]
+        if said:
+            return str(json.loads(said))
+        log.seek(0)
+        last = " | ".join(log.read().decode(errors="replace").split("\n")[-LINES:])
+        return f"ended by {signal.Signals(-code).name}: {last}" if code < 0 else f"exit {code}: {last}"
 
 
 def _written(read: int, pid: int) -> bytes:
@@ -117,13 +119,6 @@ def _ticks(pid: int) -> int:
     """The processor time of a process, in hundredths of a second (proc(5): utime and stime)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
-
-
-def _silence() -> None:
-    """Paddle reports its crashes at length."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
 
 
 def wrong(example: Example, format: str, without: Collection[str]) -> str:
