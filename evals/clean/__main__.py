@@ -1,8 +1,9 @@
-"""Does the gate fail what is right? `python -m evals.clean [--json FILE] [--resume] [--networks A,B] [--draws N]`.
+"""Does the gate fail what is right? `python -m evals.clean [--json FILE] [--resume] [--networks A,B] [--files]`.
 
 Each network is built with random weights, converted, and judged by the gate's own functions in every engine that runs
 its files, at two levels of the CPU; one claim is one check, and each must match. Exits 1 where one is a mismatch or
 crashed, or where more than one in a hundred could not be judged. A file of results can be continued with --resume.
+With --files the `.json` of each network stands in the place of its layer, and has to equal what is made of it, too.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ UNDECIDED = ("inconclusive", "vacuous")
 MOST_UNDECIDED = 0.01
 
 
-def checked(network: str, level: str, weights: int, draws: int) -> dict[str, Any]:
+def checked(network: str, level: str, seeds: tuple[int, int], files: bool = False) -> dict[str, Any]:
     """One process: a network at a CPU level; what it answered, or how it ended.
 
     It is a fork of this one, which has imported the libraries and computed nothing: MKL and oneDNN read what level they
@@ -53,14 +54,14 @@ def checked(network: str, level: str, weights: int, draws: int) -> dict[str, Any
         out, log = Path(place, "rows.json"), Path(place, "log")
         pid = os.fork()
         if pid == 0:
-            _become(network, level, (weights, draws), out, log)
+            _become(network, level, (*seeds, files), out, log)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if code or not out.is_file():
             said = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
             answer: dict[str, Any] = {"seeds": [], "died": f"code {code}: {said}"}
         else:
             answer = json.loads(out.read_bytes())
-    return {**answer, "asked": [weights, draws], "seconds": round(time.monotonic() - began, 1)}
+    return {**answer, "asked": [*seeds, files] if files else [*seeds], "seconds": round(time.monotonic() - began, 1)}
 
 
 def _warm() -> None:
@@ -70,7 +71,7 @@ def _warm() -> None:
         importlib.import_module(name)
 
 
-def _become(network: str, level: str, seeds: tuple[int, int], out: Path, log: Path) -> None:
+def _become(network: str, level: str, asked: tuple[int, int, bool], out: Path, log: Path) -> None:
     """The child; never returns."""
     code = 1
     try:
@@ -78,7 +79,7 @@ def _become(network: str, level: str, seeds: tuple[int, int], out: Path, log: Pa
             os.dup2(stream.fileno(), 1)
             os.dup2(stream.fileno(), 2)
         os.environ |= LEVELS[level]
-        importlib.import_module("evals.clean._child").main(network, out, *seeds)
+        importlib.import_module("evals.clean._child").main(network, out, *asked)
         code = 0
     except BaseException:  # noqa: BLE001  # nothing may run on in the fork what the parent was doing
         traceback.print_exc()
@@ -168,11 +169,13 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=1, help="seeds of the inputs for each of these")
     parser.add_argument("--json", type=Path, help="write the results here, network by network")
     parser.add_argument("--resume", action="store_true", help="leave out what this file holds already")
+    parser.add_argument("--files", action="store_true", help="start from each network's .json")
     wish = parser.parse_args()
     networks = wish.networks.split(",")
     if unknown := [name for name in networks if name not in NETWORKS]:
         parser.error(f"no network '{unknown[0]}'; there are {', '.join(NETWORKS)}")
-    asked = [wish.weights, wish.draws]
+    seeds = (wish.weights, wish.draws)
+    asked = [*seeds, True] if wish.files else [*seeds]
     known = json.loads(wish.json.read_bytes()) if wish.json and wish.resume and wish.json.is_file() else {}
     results = {key: result for key, result in known.items() if result["asked"] == asked and "died" not in result}
     if any(f"{network}@{level}" not in results for network in networks for level in LEVELS):
@@ -181,7 +184,7 @@ def main() -> int:
         for level in LEVELS:
             key = f"{network}@{level}"
             if key not in results:
-                results[key] = checked(network, level, *asked)
+                results[key] = checked(network, level, seeds, wish.files)
                 counts = Counter(row["outcomes"].get("match", 0) for row in results[key]["seeds"])
                 print(f"{key}: {sum(counts.elements())} matches", file=sys.stderr, flush=True)
                 if wish.json:

@@ -18,6 +18,7 @@ from exporter.base.errors import ModelError
 from exporter.base.files import sha256_bytes, write_json
 from exporter.base.numbers.golden import GoldenCase, read_cases, to_run
 from exporter.base.numbers.pooled import Pooled, draws
+from exporter.base.readers import read_program
 from exporter.base.tensors import Array
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.engines.session import started
@@ -34,8 +35,10 @@ from exporter.prove.goldens.values import content, draw
 from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
+from exporter.spec.source import FACTORY
 
 RUNS = (
+    ("source", "file"),
     ("pir", "jit_load"),
     ("pir", "paddle_inference"),
     ("pir", "paddle_inference_default"),
@@ -55,13 +58,16 @@ class Goldens:
     left_out: dict[str, str]
 
 
-def main(network: str, out: Path, weights: int, drawn: int) -> None:
-    """Write what came of so many seeds of weights, with so many draws of the inputs for each."""
-    rows = [checked(network, seed, drawn) for seed in range(weights)]
+def main(network: str, out: Path, weights: int, drawn: int, files: bool) -> None:
+    """Write what came of so many seeds of weights, with so many draws of the inputs for each.
+
+    With `files` the `.json` of the network stands in the place of its layer.
+    """
+    rows = [checked(network, seed, drawn, files) for seed in range(weights)]
     write_json(out, {"seeds": rows})
 
 
-def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
+def checked(network: str, weights: int, drawn: int, files: bool = False) -> dict[str, Any]:
     """All claims on one set of weights, in every engine: what was no match, and every error ratio by engine."""
     import paddle
 
@@ -71,8 +77,10 @@ def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
         {"name": network, "model": model, "weights": "factory", "device": "cpu", "seed": weights, **described}
     )
     with tempfile.TemporaryDirectory(prefix="clean-") as place:
+        if files:
+            spec = _of_file(spec, Path(place, "given"))
         artifacts, outputs, refused = _converted(spec, Path(place))
-        layer = load_layer(spec.model, None, weights)
+        layer = load_layer(spec.factory, None, weights)
         goldens = [
             recorded(layer, spec.model_copy(update={"seed": STRIDE * (number + 1) + weights}), outputs)
             for number in range(drawn)
@@ -86,6 +94,24 @@ def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
     row.about["refused"] = refused
     row.about["left_out"] = [f"{name}: {why}" for one in goldens for name, why in one.left_out.items()]
     return row.about
+
+
+def _of_file(spec: Spec, folder: Path) -> Spec:
+    """Write the layer's `.json`, and return the spec of which that is the model."""
+    folder.mkdir()
+    layer, wish = layer_and_wish(spec, None)
+    request = ExportTracedRequest("pir", (Destination("pir", folder),), layer, wish)
+    program = folder / Path(export_traced(request).written["pir"].artifact.main).name
+    facts = read_program(program)
+    parameters = {"parameters": str(program.with_suffix(".pdiparams"))} if facts.weights else {}
+    names = [one.name for one in facts.inputs]
+    described = {
+        "model": FACTORY,
+        "args": {"program": str(program), **parameters, "inputs": names},
+        "inputs": {name: spec.inputs[name].model_dump() for name in names},
+        "outputs": [one.name for one in facts.outputs],
+    }
+    return Spec.model_validate(spec.model_dump(mode="json") | described)
 
 
 def _converted(spec: Spec, folder: Path) -> tuple[dict[str, Runnable], tuple[str, ...], dict[str, str]]:
@@ -111,6 +137,8 @@ def _converted(spec: Spec, folder: Path) -> tuple[dict[str, Runnable], tuple[str
         artifacts[name] = Runnable(name, into, main_file, tuple(spec.inputs), written.native_outputs)
     if not outputs:
         raise LookupError(f"{spec.name}: no format could be written: {refused}")
+    if spec.model == FACTORY:
+        artifacts["source"] = Runnable("source", folder, "", tuple(spec.inputs), outputs, source=layer)
     return artifacts, outputs, refused
 
 
