@@ -96,23 +96,36 @@ def start(name: str, model: str, folder: Path, limits: Limits | None, *, with_re
     Raises:
         UsageError: the name or the reference has another form, there is no such model, or a file is there already.
     """
-    if not _NAME.fullmatch(name):
-        hint = "use letters, digits, '.', '_' and '-', a letter or digit first"
-        raise UsageError(f"'{name}' is no name of a spec", where="NAME", hint=hint)
     found, module = signature(model), re.sub(r"\W", "_", name)
     spec, recipe = folder / "specs" / f"{name}.yaml", folder / "recipes" / f"{module}.py"
-    for path in (spec, recipe) if with_recipe else (spec,):
-        if path.exists():
-            raise UsageError("is there already", where=str(path), hint="choose another name, or remove it first")
+    refuse_places(name, (spec, recipe) if with_recipe else (spec,))
     looked = look(model, found, limits) if limits else Looked(why="its code was only read")
     texts = {spec: spec_text(name, model, found, f"recipes.{module}:recipe" if with_recipe else None, looked)}
     if with_recipe:
         texts[recipe] = recipe_text(name, model, found, looked)
-    if not (folder / ".gitignore").exists():
-        texts[folder / ".gitignore"] = _IGNORED
-    for path, text in texts.items():
+    return Started(write(texts, folder), found, looked)
+
+
+def refuse_places(name: str, places: Sequence[Path]) -> None:
+    """Make sure that a spec may have this name, and that nothing lies where files are to be written.
+
+    Raises:
+        UsageError: it may not, or something does.
+    """
+    if not _NAME.fullmatch(name):
+        hint = "use letters, digits, '.', '_' and '-', a letter or digit first"
+        raise UsageError(f"'{name}' is no name of a spec", where="NAME", hint=hint)
+    if there := [path for path in places if path.exists()]:
+        raise UsageError("is there already", where=str(there[0]), hint="choose another name, or remove it first")
+
+
+def write(texts: Mapping[Path, str], folder: Path) -> tuple[Path, ...]:
+    """Write the texts, and the folder's .gitignore if there is none; return what was written."""
+    ignored = folder / ".gitignore"
+    whole = texts if ignored.exists() else {**texts, ignored: _IGNORED}
+    for path, text in whole.items():
         write_bytes(path, text.encode())
-    return Started(tuple(texts), found, looked)
+    return tuple(whole)
 
 
 def look(model: str, found: Signature, limits: Limits) -> Looked:
@@ -201,12 +214,12 @@ def spec_text(name: str, model: str, found: Signature, recipe: str | None, looke
     used = {size for taken in looked.inputs.values() for size in taken.shape if isinstance(size, str)}
     dims = [f"  {dim}: {_DIMS[dim]}" for dim in _DIMS if dim in (used or {"batch"})]
     dims[0] += "   # what the artifact must serve"
-    outputs = ", ".join(_yaml(given.name) for given in looked.outputs) or "logits"
+    outputs = ", ".join(yaml_text(given.name) for given in looked.outputs) or "logits"
     gives = "; ".join(map(str, looked.outputs)) or "names for what forward returns, in order"
     return "\n".join(
         [
             f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
-            f"name: {_yaml(name)}",
+            f"name: {yaml_text(name)}",
             "# version: 1.0.0              # else it comes from the content",
             "",
             f"model: {model}   # module:factory, gives the paddle.nn.Layer",
@@ -236,7 +249,7 @@ def _input(name: str, taken: Taken | None, from_data: bool) -> str:
     values = json.dumps(values) if "," in values else values  # a comma ends an entry
     range_ = f"   # {taken.values}" if from_data and taken.stop else ""
     shape = ", ".join(map(str, taken.shape))
-    return f"{_yaml(name)}: {{dtype: {taken.dtype}, shape: [{shape}], values: {values}}}{range_}"
+    return f"{yaml_text(name)}: {{dtype: {taken.dtype}, shape: [{shape}], values: {values}}}{range_}"
 
 
 @dataclass(frozen=True)
@@ -344,7 +357,7 @@ def _tuple(names: Sequence[str]) -> str:
     return f"({', '.join(json.dumps(name) for name in names)}{',' if len(names) == 1 else ''})"
 
 
-def _yaml(name: str) -> str:
+def yaml_text(name: str) -> str:
     """A name as YAML writes it: `on` and `1.0` in quotes, or they would be read as something else."""
     import yaml
 

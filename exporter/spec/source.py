@@ -161,20 +161,23 @@ def keys_of(source: Source, dims: Mapping[str, Range] | None = None) -> Content:
         what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
         raise UsageError(what, where=str(source.program), hint=f"say it, as in: {options}")
     parameters = {"parameters": str(source.parameters)} if source.parameters else {}
+    filled = values_of(inputs, told)
     return {
         "name": source.name,
         "model": FACTORY,
         "args": {"program": str(source.program), **parameters, "inputs": [one.key for one in inputs]},
-        "inputs": {one.key: _input(one, told) for one in inputs},
+        "inputs": {
+            one.key: {"dtype": one.dtype, "shape": list(one.shape), "values": filled[one.key]} for one in inputs
+        },
         "dims": {name: dict(ranges[name]) for name in used},
         "outputs": source.outputs,
         "weights": "factory",
     }
 
 
-def _input(one: Opened, told: Told) -> Content:
-    values = told.values.get(one.key) or ("normal" if one.real else "integers(0,2)")
-    return {"dtype": one.dtype, "shape": list(one.shape), "values": values}
+def values_of(inputs: Iterable[Opened], told: Told) -> dict[str, str]:
+    """What the cases of each input hold: what is told of it, else what any dtype takes."""
+    return {one.key: told.values.get(one.key) or ("normal" if one.real else "integers(0,2)") for one in inputs}
 
 
 def _names(specs: Iterable[TensorSpec]) -> list[str]:

@@ -15,7 +15,10 @@ from exporter.cli.run import Verb
 
 _SECONDS = 60.0  # of the child that builds and runs the model
 _Name = Annotated[str | None, typer.Argument(help="What the spec is called.", metavar="NAME")]
-_Model = Annotated[str | None, typer.Option("--model", help="module:factory, or module:Layer.")]
+_Model = Annotated[
+    str | None,
+    typer.Option("--model", help="module:factory, module:Layer, or a Paddle program: .json, .pdmodel, or its folder."),
+]
 _Recipe = Annotated[bool, typer.Option("--recipe", help="Write recipes/NAME.py as well.")]
 _Out = Annotated[Path, typer.Option("--out", help="The folder that holds specs/ and recipes/.", metavar="DIR")]
 _Build = Annotated[bool, typer.Option("--build/--no-build", help="Build and run the model too, or only read its code.")]
@@ -38,6 +41,9 @@ def init(  # noqa: PLR0913 - an option is a parameter
     Where Paddle is installed, the model is built and run: then dtypes, shapes and ranges of the inputs are known, and
     loss and metric of the recipe suit the outputs. A .gitignore for what commands leave behind is written if there is
     none.
+
+    Of a Paddle program nothing runs: it says its inputs itself, and the inference.yml, infer_cfg.yml or deploy.yaml
+    beside it says how large they are. What neither says is marked GUESSED.
     """
     del debug  # the funnel looks for it
     if schema:
@@ -49,6 +55,13 @@ def init(  # noqa: PLR0913 - an option is a parameter
         lacking = "NAME" if name is None else "--model"
         hint = "e.g. exporter init digits --model recipes.digits:build"
         raise UsageError(f"{lacking} is missing", where="exporter init", hint=hint)
+    from exporter.spec.source import is_source
+
+    if is_source(model):
+        if recipe:
+            hint = "leave --recipe out; to train, give --model the module:factory of the layer"
+            raise UsageError("a program that is a file cannot be trained", where="--recipe", hint=hint)
+        return _of_file(name, model, out, as_json=as_json)
     from importlib.util import find_spec
 
     from exporter.cli.skeleton import start
@@ -72,6 +85,24 @@ def init(  # noqa: PLR0913 - an option is a parameter
     spec = done.written[0]
     train = f"  exporter train {name}   # once data() in {done.written[1]} returns your samples\n" if recipe else ""
     sys.stdout.write(f"  exporter check {spec}\n{train}  exporter release {spec}\n")
+    return ExitCode.PASSED
+
+
+def _of_file(name: str, model: str, out: Path, *, as_json: bool) -> ExitCode:
+    """Write the spec of a program that is a file, and say what it leaves open."""
+    from exporter.cli.source_skeleton import start_from_file
+
+    started = start_from_file(name, Path(model), out)
+    if as_json:
+        told = {"written": list(map(str, started.written)), "inputs": list(started.inputs), "known": True}
+        ran = {"looked": True, "why": "", "outputs": list(started.outputs), "guessed": list(started.guessed)}
+        sys.stdout.write(json.dumps(told | ran) + "\n")
+        return ExitCode.PASSED
+    for path in started.written:
+        sys.stdout.write(f"{path}\n")
+    guessed = f"nothing says {', '.join(started.guessed)}: correct what is marked GUESSED, then run:"
+    sys.stdout.write(f"inputs {', '.join(started.inputs)}\n{guessed if started.guessed else 'next:'}\n")
+    sys.stdout.write(f"  exporter check {started.written[0]}\n  exporter release {started.written[0]}\n")
     return ExitCode.PASSED
 
 

@@ -1,0 +1,90 @@
+"""A first spec for a program that is a file: what it and the file for the runtimes say is in it, the rest is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.cli.skeleton import refuse_places, write, yaml_text
+from exporter.spec.beside import Opened, Range, Told
+from exporter.spec.source import DIMS, Source, read_source, values_of
+
+#: What is guessed of a dim that nothing is known of.
+_UNKNOWN: Range = {"min": 1, "typical": 16, "max": 64}
+
+
+@dataclass(frozen=True)
+class StartedFromFile:
+    """The files that were written, the names of inputs and outputs, and what was guessed: `width`, `values of ids`."""
+
+    written: tuple[Path, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    guessed: tuple[str, ...]
+
+
+def start_from_file(name: str, model: Path, folder: Path) -> StartedFromFile:
+    """Write `specs/NAME.yaml` below the folder, and `.gitignore` if there is none; nothing of the program runs.
+
+    Raises:
+        UsageError: the name has another form, a file is there already; or as :func:`read_source`.
+        BundleError: the program is damaged, or its parameters are.
+    """
+    path = folder / "specs" / f"{name}.yaml"
+    refuse_places(name, [path])
+    source = read_source(model)
+    told = source.told()
+    guessed = [dim for dim in _dims(source.inputs) if dim not in told.dims]
+    guessed += [f"values of {one.key}" for one in source.inputs if one.key not in told.values]
+    written = write({path: _text(name, model, source, told)}, folder)
+    inputs = tuple(one.key for one in source.inputs)
+    return StartedFromFile(written, inputs, tuple(source.outputs), tuple(guessed))
+
+
+def _text(name: str, model: Path, source: Source, told: Told) -> str:
+    """A valid spec; ranges that are guesses say so."""
+    says = f", {told.path.name} what these hold" if told.path and told.values else ""
+    dims = [f"  {line}" for line in _ranges(source.inputs, told)]
+    return "\n".join(
+        [
+            f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
+            f"name: {yaml_text(name)}",
+            "# version: 1.0.0              # else it comes from the content",
+            "",
+            f"source: {yaml_text(str(model))}   # the program, with the parameters beside it",
+            "",
+            f"inputs:   # the program says names, dtypes and shapes{says}",
+            *(f"  {line}" for line in _inputs(source, told)),
+            "  # a word in a shape is a named dim; values: normal, uniform(a,b), integers(a,b) or FILE.npy",
+            *(["dims:   # what the artifact must serve", *dims] if dims else ["# dims: the program fixes every size"]),
+            f"outputs: [{', '.join(map(yaml_text, source.outputs))}]",
+            "",
+            "formats: [pir, pdmodel, onnx]",
+            "engines: [jit_load, paddle_inference, onnxruntime]",
+            "budget: 4                     # how many times the program's own rounding error an engine may err",
+            "# targets: [paddle_inference>=2.6]   # the oldest consumer that must load the files",
+            "",
+        ]
+    )
+
+
+def _inputs(source: Source, told: Told) -> Iterator[str]:
+    filled = values_of(source.inputs, told)
+    for one in source.inputs:
+        mark = "" if one.key in told.values else "   # GUESSED: the values"
+        shape = ", ".join(map(str, one.shape))
+        values = f'"{filled[one.key]}"' if "," in filled[one.key] else filled[one.key]  # a comma ends an entry
+        yield f"{yaml_text(one.key)}: {{dtype: {one.dtype}, shape: [{shape}], values: {values}}}{mark}"
+
+
+def _dims(inputs: Sequence[Opened]) -> list[str]:
+    return list(dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str)))
+
+
+def _ranges(inputs: Sequence[Opened], told: Told) -> Iterator[str]:
+    for name in _dims(inputs):
+        known = told.dims.get(name)
+        said = ", ".join(f"{key}: {size}" for key, size in (known or DIMS.get(name, _UNKNOWN)).items())
+        mark = f"   # {told.path.name}" if known and told.path else "   # GUESSED"
+        yield f"{name}: {{{said}}}{mark}"
