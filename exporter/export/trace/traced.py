@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exporter.base.errors import ModelError, NotATensor, UsageError, did_you_mean
 from exporter.base.tensors import TensorSpec
 from exporter.export.trace.blame import blamed, placed_at_forward
+from exporter.export.trace.called import take_by_position
 from exporter.export.trace.fixes import fixes_in_force
 from exporter.export.trace.layer import digests
 from exporter.export.trace.structure import leaves, numbered, output_names
@@ -39,7 +40,9 @@ def specs_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...
 
 
 def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
-    """Return the inputs in the order of `forward`'s parameters; with `*args` the order of the spec is kept.
+    """Return the inputs in the order of `forward`'s parameters, and let the layer take them by position in it.
+
+    With `*args` the order of the spec is kept.
 
     Raises:
         UsageError: `forward` takes no such input, or needs one more.
@@ -62,13 +65,7 @@ def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[T
                 f"forward needs an input '{name}'", where=where, hint=f"add it to inputs; it takes: {takes}"
             )
     ordered = [name for name in known if name in given]
-    if list(known)[: len(ordered)] != ordered:
-        skipped = next(name for name in known if name not in given)
-        raise UsageError(
-            f"'{skipped}' is left out before an input that is given",
-            where=where,
-            hint="give it too, or wrap the layer: inputs are passed by position",
-        )
+    take_by_position(layer, ordered)
     return tuple(given[name] for name in ordered)
 
 

@@ -91,9 +91,9 @@ _RESULTS: Mapping[str, Results] = {
 class OtherDtype(Fix):
     """PIR declares the operand's dtype, or float32; the kernel gives bool, float32, or the operand's.
 
-    `any` of integers is declared integer, `exp` of integers integer, `unique` of integers float32, a rank float32, of
-    sign and logarithm of a determinant the sizes of the matrix, and decoded scores and paths as each other. What is read behind them is promoted, and kernels are chosen, by the
-    declared dtype; a fetch and a file promise it (3.3.1; of 600 functions in all their dtypes no other was found).
+    `any` of integers is declared integer, `exp` of integers integer, `unique` of integers float32, a rank float32, a
+    determinant's sign and logarithm with the matrix's sizes, and decoded scores and paths as each other. What is read
+    behind them is promoted, and kernels are chosen, by the declared dtype; a fetch and a file promise it (3.3.1).
     """
 
     apis = tuple(_RESULTS)
