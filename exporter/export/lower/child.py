@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import TRACING, Artifact, Details, Format, Wish
 from exporter.export.lower.onnx_program.call import OperatorRefused
 from exporter.export.lower.onnx_program.effects import flat
-from exporter.export.trace.blame import operator_line
+from exporter.export.trace.blame import operator_line, placed_at_forward
 from exporter.export.trace.layer import load_layer
+from exporter.export.trace.outputs import NOT_RUN, Seen
 from exporter.export.trace.traced import Traced, trace
 from exporter.process.child import forkable, run_in_fork
 from exporter.process.job import job, job_at
@@ -62,7 +63,10 @@ class BuiltLayer:
 
 @dataclass(frozen=True)
 class Trial:
-    """A job that runs a layer once it is built and before it is traced: its address, and what it goes by."""
+    """A job that runs a layer once it is built and before it is traced: its address, and what it goes by.
+
+    It takes a :class:`BuiltLayer` and answers with what the layer gave (:class:`~exporter.export.trace.outputs.Seen`).
+    """
 
     job: str
     spec: Spec
@@ -93,13 +97,17 @@ class ExportAnswer:
 
 @dataclass(frozen=True)
 class ExportTracedRequest:
-    """What to trace and write, from one layer; `format` names the formats of all destinations."""
+    """What to trace and write, from one layer; `format` names the formats of all destinations.
+
+    `seen` is what eager gave, where it is known and no trial is asked for.
+    """
 
     format: str
     destinations: tuple[Destination, ...]
     layer: LayerSource
     wish: Wish
     trial: Trial | None = None
+    seen: Seen = NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -119,9 +127,10 @@ class TracedFormat:
 
 @dataclass(frozen=True)
 class ExportTracedAnswer:
-    """What was written, by format."""
+    """What was written, by format, and what eager gave in the trial."""
 
     written: Mapping[str, TracedFormat]
+    seen: Seen = NOT_RUN
 
 
 @job(reuse="writing {format}")
@@ -155,24 +164,25 @@ def export_traced(request: ExportTracedRequest) -> ExportTracedAnswer:
         ModelError: the trial failed, or a format cannot hold the program.
     """
     layer = _built(request.layer)
-    if request.trial:
-        _try(layer, request.trial)
+    seen = _try(layer, request.trial) if request.trial else request.seen
     wanted = request.destinations if forkable() else request.destinations[:1]
     written: dict[str, TracedFormat] = {}
     for destination in wanted:
         doing(f"tracing for {destination.format}", format=destination.format)
         with room_explains(destination.into):
-            write = partial(_traced_and_written, layer, destination, request)
+            write = partial(_traced_and_written, layer, destination, request, seen)
             last = destination is wanted[-1]
             written[destination.format] = write() if last else run_in_fork(write, TracedFormat)
-    return ExportTracedAnswer(written)
+    return ExportTracedAnswer(written, seen)
 
 
-def _traced_and_written(layer: Any, destination: Destination, request: ExportTracedRequest) -> TracedFormat:
+def _traced_and_written(layer: Any, destination: Destination, request: ExportTracedRequest, seen: Seen) -> TracedFormat:
     name, wish = destination.format, request.wish
     plugin = _FORMATS[name].chosen(wish)
     with plugin.session(wish.target), tempfile.TemporaryDirectory() as folder:
         traced = _trace(layer, request.layer, wish)
+        with placed_at_forward(layer):
+            traced = replace(traced, outputs=seen.promised(traced.outputs))
         source = None
         if plugin.after is not None:
             source = Path(folder)
@@ -236,9 +246,9 @@ def _built(source: LayerSource) -> Any:
     return load_layer(source.model, source.checkpoint, source.seed)
 
 
-def _try(layer: Any, trial: Trial) -> None:
+def _try(layer: Any, trial: Trial) -> Seen:
     """Run a trial in a fork: what `forward` leaves in the layer is not traced."""
-    run_in_fork(lambda: job_at(trial.job)(BuiltLayer(layer, trial.spec)), type(None))
+    return run_in_fork(lambda: job_at(trial.job)(BuiltLayer(layer, trial.spec)), Seen)
 
 
 def _trace(layer: Any, source: LayerSource, wish: Wish) -> Traced:

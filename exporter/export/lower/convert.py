@@ -37,6 +37,7 @@ from exporter.export.lower.precision.base import Precision
 from exporter.export.lower.precision.child import LowerRequest, lower
 from exporter.export.lower.precision.refused import REFUSED
 from exporter.export.lower.stored import stored_digests
+from exporter.export.trace.outputs import Seen
 from exporter.export.trained_ranges import ranges_in
 from exporter.process.answers import Event
 from exporter.process.job import A, Job, Q
@@ -45,7 +46,14 @@ from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Budget, Spec
 
 FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
+#: Formats that are judged where another tool wrote them, and written by none of ours.
+JUDGED_ONLY = ("openvino",)
 PRECISIONS: Registry[Precision] = Registry("exporter.export.lower.precision", "precision")
+
+
+def folds(format: str) -> bool:
+    """Whether files of a format hold constants of their writer, and parameters that were folded into each other."""
+    return format in JUDGED_ONLY or FORMATS[format].folds
 
 
 @dataclass(frozen=True)
@@ -131,14 +139,16 @@ def _traced(
 ) -> dict[str, TracedFormat]:
     """Trace the layer for each destination, from one that is built once for all where it can be."""
     answers: dict[str, TracedFormat] = {}
+    seen = Seen()
     while left := [place for place in destinations if place.format not in answers]:
         names, first = ", ".join(place.format for place in left), left[0].format
         setting.say(f"writing {names}")
-        request = ExportTracedRequest(names, tuple(left), layer, wish, trial)
+        request = ExportTracedRequest(names, tuple(left), layer, wish, trial, seen)
         try:
-            written = _called(export_traced, first, request, setting).written
+            answer = _called(export_traced, first, request, setting)
         except ModelError as error:
             raise _with_way_out(error, layer, wish, setting) from error
+        written, seen = answer.written, answer.seen
         answers |= {
             place.format: written[place.format] for place in left if place.format in written or place.format == first
         }

@@ -22,6 +22,11 @@ def trial(spec: Spec) -> Trial:
     return Trial(child.try_layer.address, spec.without_verdict())
 
 
+def observed(spec: Spec) -> Trial:
+    """Return what has a conversion run the layer of a spec that was tried before, to promise what it gives."""
+    return Trial(child.observe.address, spec.without_verdict())
+
+
 def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:
     """Try it with a checkpoint (`weights`), with the `initial` weights of a training, or with the factory's.
 

@@ -15,13 +15,14 @@ from exporter.engines.paddle import call_layer, named_arrays
 from exporter.export.lower.child import BuiltLayer
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
+from exporter.export.trace.outputs import Seen
 from exporter.export.trace.structure import output_names
 from exporter.export.trace.traced import bind_inputs
 from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.cases import Case, batch_dim, plan_cases
 from exporter.prove.goldens.domain import OutOfRange, checked_places
-from exporter.prove.goldens.values import Rows, draw
+from exporter.prove.goldens.values import Rows, draw, real_rows
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
 from exporter.spec.recipe.base import Data, Recipe
@@ -79,10 +80,16 @@ def try_cases(request: TryRequest) -> None:
 
 
 @job
-def try_layer(built: BuiltLayer) -> None:
+def try_layer(built: BuiltLayer) -> Seen:
     """Try a layer that is built already as :func:`try_cases` does, for a spec that needs no data; raises as that."""
     _draw(built.spec, None)
-    _run_sizes(built.layer, built.spec, None)
+    return _run_sizes(built.layer, built.spec, None)
+
+
+@job
+def observe(built: BuiltLayer) -> Seen:
+    """Run a layer that was tried before at two of the promised sizes, with the recipe's data if the spec needs them."""
+    return _run_sizes(built.layer, built.spec, real_rows(built.spec), most=2)
 
 
 def _draw(spec: Spec, rows: Rows | None) -> None:
@@ -92,12 +99,12 @@ def _draw(spec: Spec, rows: Rows | None) -> None:
             draw(spec, case, rows)
 
 
-def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> None:
-    """Run the layer at the promised sizes, as many as there is time for."""
+def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None, most: int | None = None) -> Seen:
+    """Run the layer at the promised sizes, as many as there is time for, and return what it gives."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
-    began, per_byte = time.process_time(), 0.0
+    began, per_byte, seen = time.process_time(), 0.0, Seen()
     few, more = _points(spec)
-    for dims in few + more:
+    for dims in (few + more)[:most]:
         inputs = draw(spec, Case("", dims, spec.seed), rows)
         size = sum(value.nbytes for value in inputs.values())
         if size > _MOST_BYTES:
@@ -109,10 +116,11 @@ def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> None:
         doing(f"running forward at {said}" if said else "running forward")
         with blamed(f"forward at {said}" if said else "forward", layer), checked_places(layer, inputs):
             try:
-                _run(layer, [inputs[name] for name in order])
+                seen = seen.with_run(_run(layer, [inputs[name] for name in order]))
             except OutOfRange as refusal:
                 raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
         per_byte = (time.process_time() - started) / max(size, 1)
+    return seen
 
 
 def _can_lack(asked: Input) -> bool:
@@ -210,8 +218,8 @@ def _volume(dims: Mapping[str, int]) -> int:
     return product
 
 
-def _run(layer: paddle.nn.Layer, inputs: list[Array]) -> None:
+def _run(layer: paddle.nn.Layer, inputs: list[Array]) -> object:
     import paddle
 
     with paddle.no_grad():
-        layer(*[paddle.to_tensor(value) for value in inputs])
+        return layer(*[paddle.to_tensor(value) for value in inputs])
