@@ -34,7 +34,7 @@ class Pdmodel(Format):
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         _copy_stored(traced.layer)
         save(traced, into, ".pdmodel")
-        mend(into / self.model, traced.native_outputs)
+        mend(into / self.model, traced.native_outputs, traced.outputs)
         finish(into / self.model, into / "model.pdiparams", Version(wish.target) if wish.target else None)
         able = {version: why or "loads it" for version, why in runtimes(into / self.model).items()}
         return {"paddle_versions": able}

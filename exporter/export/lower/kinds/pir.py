@@ -10,7 +10,9 @@ from typing import Any
 from exporter.base.files import write_draft
 from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.paddle_save import save
+from exporter.export.trace.structure import leaves
 from exporter.export.trace.traced import Traced
+from exporter.paddle.declared import declare
 from exporter.paddle.in_place import follow_in_place, remembering_writes
 
 
@@ -27,14 +29,14 @@ class Pir(Format):
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         follow_in_place(traced.layer)
-        _anchor_outputs(traced.layer)
+        _anchor_outputs(traced)
         save(traced, into, ".json")
         _name_outputs(into / self.model, traced.native_outputs)
         return {}
 
 
-def _anchor_outputs(static: Any) -> None:
-    """Put an `assign` behind each output that a `scale` makes.
+def _anchor_outputs(traced: Traced) -> None:
+    """Put an `assign` behind each output that a `scale` makes, and declare of each what is promised.
 
     `x + 1` is a scale by 1 with a bias. `normalize_pir_program` takes any scale by 1 of an input or parameter for
     nothing but a name, and fetches `x` itself: the file then puts out another value than eager, without a word
@@ -44,7 +46,7 @@ def _anchor_outputs(static: Any) -> None:
 
     from exporter.paddle.private import Value
 
-    program = static.forward.concrete_program
+    program = traced.layer.forward.concrete_program
 
     def anchored(value: Any) -> Any:
         operator = value.get_defining_op() if isinstance(value, Value) else None
@@ -54,6 +56,9 @@ def _anchor_outputs(static: Any) -> None:
     try:
         with paddle.static.program_guard(program.main_program):
             program.outputs = paddle.utils.map_structure(anchored, program.outputs)
+            for (_, value), promised in zip(leaves(program.outputs), traced.outputs, strict=True):
+                other_rank = len(value.shape) != len(promised.shape)
+                declare(value, promised.dtype, [-1 for _ in promised.shape] if other_rank else None)
     finally:
         paddle.disable_static()
 

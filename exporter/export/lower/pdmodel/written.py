@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import ModelError
 from exporter.base.files import write_draft
+from exporter.base.tensors import TensorSpec
+from exporter.paddle.declared import declare_variable
 
 #: Where in whose source each operator was made: paths of this machine, in every operator (3.3.1). Nothing reads it.
 _CALLSTACK = "op_callstack"
@@ -33,8 +35,8 @@ def tensors(program: Any) -> Iterator[Any]:
                 yield variable
 
 
-def mend(path: Path, names: tuple[str, ...]) -> None:
-    """Rewrite a `.pdmodel` in place; `names` are those of its outputs.
+def mend(path: Path, names: tuple[str, ...], promised: Sequence[TensorSpec] = ()) -> None:
+    """Rewrite a `.pdmodel` in place; `names` are those of its outputs, and what is `promised` of them is declared.
 
     Raises:
         ModelError: the name of an output is already that of another variable.
@@ -53,6 +55,8 @@ def mend(path: Path, names: tuple[str, ...]) -> None:
     for number in range(program.num_blocks()):
         _part(program, number)
     _name_outputs(program, names, path.name)
+    for output in promised:
+        declare_variable(program.block(0).find_var(output.name.encode()), output)
     write_draft(path, program.serialize_to_string())
 
 

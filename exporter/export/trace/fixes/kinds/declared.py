@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.paddle.declared import declare
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 from exporter.paddle.values import in_program, is_variable
@@ -123,7 +124,7 @@ def _declaring(api: Callable[..., Any], results: Results) -> Callable[..., Any]:
         x = arguments[0][1]
         if in_program(x) and not is_variable(x):
             for value, declared in zip(_listed(given), results(x, dict(arguments).get("dtype")), strict=False):
-                _declare(value, *declared)
+                declare(value, *declared)
         return given
 
     return call
@@ -131,20 +132,6 @@ def _declaring(api: Callable[..., Any], results: Results) -> Callable[..., Any]:
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def _declare(value: Any, dtype: Any, sizes: list[int] | None) -> None:
-    """Give a value another type, which is taken from a cast that does not stay."""
-    import paddle
-
-    from exporter.paddle.private import create_shaped_type
-
-    if str(value.dtype).rpartition(".")[2].lower() != str(dtype).rpartition(".")[2].lower():
-        like = paddle.cast(value, dtype)
-        value.set_type(like.type())
-        like.get_defining_op().get_parent_block().remove_op(like.get_defining_op())
-    if sizes is not None:
-        value.set_type(create_shaped_type(value.type(), sizes))
 
 
 def _transition() -> Any:
