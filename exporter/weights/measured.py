@@ -89,6 +89,11 @@ def require_floor(spec: Spec, found: Measured) -> Measured:
     what = shortfall(found.metric, found.value, found.missed)
     if rounded and (loss := _promised(spec)):
         what += f", from which a promised loss of {loss:g} is taken off"
+    if rounded and found.run is not None:
+        what += (
+            f"; its best epoch had {found.run.value:.4f} with the roundings that it was trained with, and this is the"
+            " same checkpoint without them, as the float32 files hold it"
+        )
     raise ModelError("; ".join(filter(None, (what, found.note))), where=f"{spec.recipe}, {found.checkpoint}", hint=hint)
 
 

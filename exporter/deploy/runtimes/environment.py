@@ -8,6 +8,8 @@ for the same one at once and none sees half of it.
 from __future__ import annotations
 
 import fcntl
+import itertools
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,8 @@ from exporter.base.files import remove, sibling, translated, write_json
 _READY = "runtime.json"
 #: The limit of one step of the building (s); Paddle is 200 MB to download.
 _PATIENCE = 1800.0
+#: Where the cause in a message of uv ends.
+_HINTS = re.compile(r"hint:|help:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -186,10 +190,23 @@ def _run(command: Sequence[str], runtime: Runtime) -> None:
             f"its environment was not built within {_PATIENCE:g} s", where=str(runtime), hint="try it again"
         ) from None
     if done.returncode:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["no message"]
-        told = next((line for line in reversed(said) if "error" in line.lower() or "×" in line), said[-1])
         raise EnvironmentLacks(
-            f"its environment cannot be built: {told}",
+            f"its environment cannot be built: {_why(done.stderr)}",
             where=str(runtime),
             hint="choose a version that has a wheel for a Python on this machine; a network or a mirror is needed",
         )
+
+
+def _why(said: str) -> str:
+    """What an installer wrote last of the cause. pip says it in its last line that begins with ERROR.
+
+    uv says first that there is no solution, and then why: behind `╰─▶` or, in 0.13, `cause:`.
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no message"]
+    for mark in ("╰─▶", "cause:"):
+        causes = [at for at, line in enumerate(lines) if line.startswith(mark)]
+        if causes:
+            inner = itertools.takewhile(lambda line: not _HINTS.match(line), lines[causes[-1] :])
+            return " ".join(inner).removeprefix(mark).strip()
+    errors = [line for line in lines if "error" in line.lower() or "×" in line]
+    return (errors or lines)[-1]

@@ -64,6 +64,46 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/runtimes")
 
 
+#: What uv 0.4 and 0.11 write, and pip 24, of a version that no index has.
+SAID = (
+    """\
+  × No solution found when resolving dependencies:
+  ╰─▶ Because there is no version of onnxruntime==99.0.1 and you require
+      onnxruntime==99.0.1, we can conclude that your requirements are unsatisfiable.
+
+      hint: Packages were unavailable because index lookups were disabled
+""",
+    """\
+error: No solution found when resolving dependencies
+  cause: Because there is no version of onnxruntime==99.0.1 and you require onnxruntime==99.0.1, we can conclude
+  hint: Packages were unavailable because index lookups were disabled
+""",
+    """\
+ERROR: Could not find a version that satisfies the requirement onnxruntime==99.0.1 (from versions: none)
+ERROR: No matching distribution found for onnxruntime==99.0.1
+""",
+)
+
+
+@pytest.mark.parametrize("said", SAID, ids=["uv 0.4", "uv 0.13", "pip"])
+def test_why_an_environment_cannot_be_built_is_said_whoever_builds_it(said: str) -> None:
+    """Where uv says that there is no solution, the cause stands in a line of its own."""
+    why = environment._why(said)
+    assert "onnxruntime==99.0.1" in why and "hint" not in why and not why.startswith(("×", "cause"))
+
+
+@pytest.fixture(params=["uv", "pip"])
+def builder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Environments are built by uv, here a program that fails as uv does, or by pip, whatever is installed."""
+    uv = tmp_path / "programs" / "uv"
+    if request.param == "uv":
+        uv.parent.mkdir()
+        uv.write_text(f"#!/bin/sh\n[ $1 = venv ] || {{ cat >&2 <<'END'\n{SAID[0]}END\n exit 1; }}\n")
+        uv.chmod(0o755)
+    monkeypatch.setattr(environment.shutil, "which", lambda name: str(uv) if name == "uv" and uv.is_file() else None)
+    monkeypatch.setattr(environment, "find_spec", lambda name: None)
+
+
 @pytest.fixture
 def empty_index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A package index that has nothing. A machine's own settings of uv or pip can outlive these variables.
@@ -77,7 +117,7 @@ def empty_index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(environment, "_pythons", lambda: iter([sys.executable]))
 
 
-@pytest.mark.usefixtures("empty_index")
+@pytest.mark.usefixtures("builder", "empty_index")
 def test_what_cannot_be_built_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     cache, said = tmp_path / "cache", list[str]()
     with pytest.raises(EnvironmentLacks, match=r"cannot be built: .*onnxruntime==99\.0\.1") as failed:
@@ -87,7 +127,7 @@ def test_what_cannot_be_built_says_why_and_leaves_nothing(tmp_path: Path) -> Non
     assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
-@pytest.mark.usefixtures("empty_index")
+@pytest.mark.usefixtures("builder", "empty_index")
 def test_one_that_is_there_is_not_built_again_and_half_a_one_is(tmp_path: Path) -> None:
     tag = f"py{sys.version_info.major}.{sys.version_info.minor}"
     home = tmp_path / f"onnxruntime-99.0.1-{tag}"
