@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from exporter.base.numbers.norms import ratio
 from exporter.base.tensors import Array, TensorMap
+from exporter.prove.root_cause.constants import MadeOf, scaled_error
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,14 @@ class TensorFact:
 
 @dataclass(frozen=True)
 class Trace:
-    """The calls of the sublayers in one case, and what is known of each of their tensors by its key."""
+    """The calls of the sublayers in one case, and what is known of each of their tensors by its key.
+
+    `made` is what operators with constants make of values of a program that was traced anew, by their names there.
+    """
 
     calls: tuple[SublayerCall, ...]
     facts: Mapping[int, TensorFact]
+    made: MadeOf = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,43 @@ class Shown:
         truth = self._observed.truth(key)
         ratios = [ratio(truth, value, fact.e_ref) for value in self._by_shape[_look(truth)]]
         return min((off for off in ratios if not math.isnan(off)), default=math.inf)
+
+
+class Followed:
+    """Tensors that a program hides, by what operators with constants make of them in a program that was traced anew."""
+
+    def __init__(self, observed: Observed, values: TensorMap, fresh: TensorMap, threshold: float) -> None:
+        self._observed, self._fresh, self._threshold = observed, fresh, threshold
+        self._values: dict[tuple[Any, ...], list[Array]] = defaultdict(list)
+        for value in values.values():
+            self._values[_look(value)].append(value)
+
+    def __call__(self, key: int) -> float:
+        """How far off what is made of the tensor is; infinity where nothing is, or it is hidden as well."""
+        fact, truth = self._observed.facts[key], self._observed.truth(key)
+        same = [
+            name
+            for name, value in self._fresh.items()
+            if name in self._observed.trace.made
+            and _look(value) == _look(truth)
+            and ratio(truth, value, fact.e_ref) <= self._threshold
+        ]
+        return min((self._made_of(name, fact.e_ref) for name in same), default=math.inf)
+
+    def _made_of(self, name: str, e_ref: tuple[float, float]) -> float:
+        """The worst of all that is made of a value: a fault of the value is in each of them."""
+        return max(self._distance(made, name, e_ref) for made in self._observed.trace.made[name])
+
+    def _distance(self, name: str, before: str, e_ref: tuple[float, float]) -> float:
+        if name not in self._fresh:
+            return math.inf
+        value = self._fresh[name]
+        scaled = scaled_error(self._fresh[before], value, e_ref)
+        ratios = [ratio(value, other, scaled) for other in self._values[_look(value)]]
+        off = min((one for one in ratios if not math.isnan(one)), default=math.inf)
+        if off <= self._threshold or name not in self._observed.trace.made:
+            return off
+        return min(off, self._made_of(name, scaled))
 
 
 def _look(value: Array) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 from exporter.prove.root_cause.align import TensorFact, Trace
+from exporter.prove.root_cause.constants import MadeOf, made_with_constants
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.prove.root_cause.watch import Call, watching
 
@@ -70,8 +71,8 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     tensors, facts = _collect(calls, exact, float32_runs)
     save_scratch(into / "values.safetensors", tensors)
-    why_not = _trace_fresh(layer, source, inputs, into)
-    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts), why_not)
+    made, why_not = _trace_fresh(layer, source, inputs, into)
+    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts, made), why_not)
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
@@ -135,8 +136,8 @@ def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array,
     return truth, replace(fact, e_ref=(float(max(by_max)), float(max(by_l2))))
 
 
-def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, into: Path) -> str:
-    """Write what a program traced and saved just now puts out; answer why not, or with nothing."""
+def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, into: Path) -> tuple[MadeOf, str]:
+    """Write what a program traced and saved just now puts out; answer what it makes with constants, and why not."""
     from exporter.engines.kinds.jit_load import plugin as jit_load
     from exporter.export.lower.kinds.pir import plugin as pir
 
@@ -149,9 +150,9 @@ def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, into: Path)
             artifact = Runnable("pir", tapped, pir.model, tuple(inputs), names)
             with jit_load.open(artifact, "cpu") as session:
                 save_scratch(into / "fresh.safetensors", session.run(inputs))
+            return made_with_constants(plain / pir.model), ""
     except (ModelError, EngineRefused) as refusal:
-        return str(refusal)
-    return ""
+        return {}, str(refusal)
 
 
 @contextlib.contextmanager

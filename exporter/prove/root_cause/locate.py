@@ -6,7 +6,7 @@ import math
 
 from exporter.base.numbers.norms import WORST_E_REF
 from exporter.base.tensors import TensorMap
-from exporter.prove.root_cause.align import Distance, Observed, Place, Shown, descend, loudest, visible, worst
+from exporter.prove.root_cause.align import Distance, Followed, Observed, Place, Shown, descend, loudest, visible, worst
 from exporter.prove.root_cause.witness import Witness
 
 #: Inside a network a sound value may be somewhat further off than the budget for outputs allows.
@@ -43,15 +43,22 @@ def locate_inside(witness: Witness, values: TensorMap, budget: float, *, folded:
 
 
 def distances(witness: Witness, values: TensorMap, budget: float) -> Distance:
-    """How far each of the source's tensors is off in a program; None where even a sound program does not show it."""
-    observed = witness.observed
+    """How far each of the source's tensors is off in a program; None where even a sound program does not show it.
+
+    One that the program hides, since it is computed together with a constant behind it, is off as far as what that
+    makes of it.
+    """
+    observed, threshold = witness.observed, budget * SLACK
     shown = Shown(observed, values)
-    seen = None
-    if witness.fresh is not None and witness.sound(budget):
-        seen = visible(observed, witness.fresh, budget * SLACK)
+    if witness.fresh is None or not witness.sound(budget):
+        return shown
+    seen, followed = visible(observed, witness.fresh, threshold), Followed(observed, values, witness.fresh, threshold)
 
     def distance(key: int) -> float | None:
-        return shown(key) if seen is None or key in seen else None
+        if key not in seen:
+            return None
+        off = shown(key)
+        return off if off is None or off <= threshold else min(off, followed(key))
 
     return distance
 
