@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from exporter.base.numbers.golden import GoldenCase, read_cases, to_run
 from exporter.base.numbers.pooled import Pooled, draws
 from exporter.base.readers import read_program
 from exporter.base.tensors import Array
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session
+from exporter.engines.base import Engine, EngineRefused, Runnable, Session, SourceModel
 from exporter.engines.session import started
 from exporter.export.lower.child import Destination, ExportRequest, ExportTracedRequest, export, export_traced
-from exporter.export.lower.convert import layer_and_wish
+from exporter.export.lower.convert import fixed_dims, layer_and_wish
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import bind_inputs
 from exporter.prove.compare.outputs import compare_case, evidence_of
@@ -138,7 +138,8 @@ def _converted(spec: Spec, folder: Path) -> tuple[dict[str, Runnable], tuple[str
     if not outputs:
         raise LookupError(f"{spec.name}: no format could be written: {refused}")
     if spec.model == FACTORY:
-        artifacts["source"] = Runnable("source", folder, "", tuple(spec.inputs), outputs, source=layer)
+        source = SourceModel(layer.model, None, spec.seed, tuple(spec.input_specs()), outputs, fixed_dims(spec))
+        artifacts["source"] = Runnable("source", None, "", tuple(spec.inputs), outputs, source)
     return artifacts, outputs, refused
 
 
@@ -210,9 +211,7 @@ def _judged(row: _Row, engine: tuple[str, Engine], artifact: Runnable, goldens: 
 def _answers(
     engine: Engine, artifact: Runnable, goldens: Goldens, threads: int
 ) -> Iterator[tuple[str, dict[str, Array] | str]]:
-    opened = Runnable(
-        artifact.format, artifact.folder, artifact.model, artifact.inputs, artifact.outputs, threads=threads
-    )
+    opened = replace(artifact, threads=threads)
     with contextlib.ExitStack() as stack:
         try:
             session: Session = stack.enter_context(started(engine, opened, "cpu"))
