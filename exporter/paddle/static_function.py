@@ -6,13 +6,21 @@ from typing import Any
 
 
 def unused_inputs(layer: Any) -> set[str]:
-    """The names of inputs that the traced program of a layer does not read; none where it was not traced yet.
+    """The names of inputs that no traced program of a layer reads or returns; none where it was not traced yet.
 
     PIR's programs alone, in which an input is a `pd_op.data`.
     """
-    programs = [concrete.main_program for concrete in layer.forward._program_cache.concrete_programs()]
-    data = [op for program in programs for op in program.global_block().ops if op.name() == "pd_op.data"]
-    return {op.attrs()["name"] for op in data if op.result(0).use_empty()}
+    by_program = [_unused(concrete) for concrete in layer.forward._program_cache.concrete_programs()]
+    return set.intersection(*by_program) if by_program else set()
+
+
+def _unused(concrete: Any) -> set[str]:
+    import paddle
+
+    returned = {value.id for value in paddle.utils.flatten(concrete.outputs) if hasattr(value, "get_defining_op")}
+    data = [op for op in concrete.main_program.global_block().ops if op.name() == "pd_op.data"]
+    unread = [op for op in data if op.result(0).use_empty() and op.result(0).id not in returned]
+    return {op.attrs()["name"] for op in unread}
 
 
 def give(static: Any, outputs: Any) -> None:

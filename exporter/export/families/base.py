@@ -34,13 +34,13 @@ class Family(ABC):
         are left out.
         """
 
-    def unpacked(self, layer: paddle.nn.Layer) -> paddle.nn.Layer:
-        """A layer around one that takes its inputs in a dict, which takes each by itself.
+    def unpacked(self, layer: paddle.nn.Layer, unread: Mapping[str, paddle.static.InputSpec]) -> paddle.nn.Layer:
+        """A layer around one that takes its inputs in a dict, which takes each of those that are read by itself.
 
         Raises:
             UsageError: the family has no such layers.
         """
-        del layer
+        del layer, unread
         raise UsageError(
             "the export gives forward a dict of inputs, which a spec cannot name",
             hint="write a factory whose layer takes each input by itself, and convert that",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Saved:
-    """A layer, eager again, and the specs of its inputs as the family gave them."""
+    """A layer, eager again, and the specs of its inputs as the family gave them.
+
+    `unread` are those of a dict that no output depends on, which no format can hold; forward may ask for them still.
+    """
 
     layer: paddle.nn.Layer
     specs: list[Any]
+    unread: Mapping[str, paddle.static.InputSpec]
 
 
 @contextlib.contextmanager
@@ -43,7 +47,9 @@ def capturing() -> Iterator[list[Saved]]:
         del path, input_spec
         unused = unused_inputs(layer)
         specs = take_back(layer)
-        saved.append(Saved(layer, [_without(spec, unused) for spec in specs]))
+        named = [spec for spec in specs if isinstance(spec, dict)]
+        unread = {name: spec for given in named for name, spec in given.items() if name in unused}
+        saved.append(Saved(layer, [_without(spec, unread) for spec in specs], unread))
 
     def loaded(path: str, **_: Any) -> dict[str, paddle.Tensor]:
         return {name: paddle.to_tensor(value) for name, value in tensors.load(Path(path)).items()}
@@ -56,9 +62,8 @@ def capturing() -> Iterator[list[Saved]]:
         paddle.jit.save, paddle.load = save, load  # noqa: TID251
 
 
-def _without(spec: Any, unused: set[str]) -> Any:
-    """Inputs in a dict that nothing reads are left out: no format can hold them."""
-    return {name: one for name, one in spec.items() if name not in unused} if isinstance(spec, dict) else spec
+def _without(spec: Any, unread: Collection[str]) -> Any:
+    return {name: one for name, one in spec.items() if name not in unread} if isinstance(spec, dict) else spec
 
 
 @contextlib.contextmanager

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
-from contextlib import nullcontext
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
-from exporter.base.errors import EnvironmentLacks, UsageError
+from exporter.base.errors import EnvironmentLacks, ModelError, UsageError
 from exporter.base.references import user_code
 from exporter.base.registry import Registry
 from exporter.export.families.base import Family
 from exporter.export.families.capture import Saved, capturing, whole_weights, working_in
+from exporter.export.trace.blame import blamed
 
 if TYPE_CHECKING:
     import paddle
@@ -27,7 +31,8 @@ def build(family: str, config: str, repo: str | None = None) -> paddle.nn.Layer:
 
     Raises:
         EnvironmentLacks: the family's package, or one that it imports, is not installed.
-        UsageError: its code fails, or saves something else than one layer.
+        ModelError: its model cannot be called or traced: at the innermost line of the model, as Paddle says it.
+        UsageError: other code of it fails, or saves something else than one layer.
     """
     with tempfile.TemporaryDirectory() as folder:
         saved = exported(family, Path(config), Path(repo) if repo else None, None, Path(folder))
@@ -41,9 +46,9 @@ def exported(family: str, config: Path, repo: Path | None, weights: Path | None,
     with working_in(repo.resolve() if repo else None), capturing() as saved, strictly:
         _require(plugin, repo)
         try:
-            with user_code(f"the export of {family} failed", where):
+            with user_code(f"the export of {family} failed", where), _model_blamed(family):
                 plugin.export(config, _linked(weights, into), into)
-        except UsageError as error:
+        except (UsageError, ModelError) as error:
             if lack := _missing(error, plugin, repo) or (_of_installed(error, plugin) if repo is None else None):
                 raise lack from error
             raise
@@ -51,6 +56,26 @@ def exported(family: str, config: Path, repo: Path | None, weights: Path | None,
         what = f"the export of {family} saves {len(saved)} models, and one can be converted"
         raise UsageError(what, where=where, hint="name the configuration of a single network")
     return saved[0]
+
+
+@contextmanager
+def _model_blamed(family: str) -> Iterator[None]:
+    """What a call of a layer raises in here, eager or traced, is the model's: the rest of the export ran well."""
+    try:
+        yield
+    except Exception as error:
+        if not any(_calls_a_layer(frame) for frame, _ in traceback.walk_tb(error.__traceback__)):
+            raise
+        with blamed(f"the export of {family}"):
+            raise
+
+
+def _calls_a_layer(frame: FrameType) -> bool:
+    """Whether a frame traces a function, or calls a layer."""
+    path = frame.f_code.co_filename
+    return "paddle/jit/dy2static/" in path or (
+        path.endswith("paddle/nn/layer/layers.py") and "call" in frame.f_code.co_name
+    )
 
 
 def _linked(weights: Path | None, into: Path) -> Path | None:
@@ -70,13 +95,13 @@ def _require(family: Family, repo: Path | None) -> None:
         raise EnvironmentLacks(f"no package '{family.package}' is {place}", where="--from", hint=hint)
 
 
-def _of_installed(error: UsageError, family: Family) -> EnvironmentLacks:
+def _of_installed(error: UsageError | ModelError, family: Family) -> EnvironmentLacks:
     """That an installed package fails: mostly an old wheel, made for another Paddle."""
     hint = f"name a checkout of it with --repo DIR; {_NO_WHEEL}"
     return EnvironmentLacks(f"the installed '{family.package}' fails: {error.what}", where=error.where, hint=hint)
 
 
-def _missing(error: UsageError, family: Family, repo: Path | None) -> EnvironmentLacks | None:
+def _missing(error: UsageError | ModelError, family: Family, repo: Path | None) -> EnvironmentLacks | None:
     """What a package of the family lacks, where that is why its code failed."""
     cause = error.__cause__
     if not isinstance(cause, ModuleNotFoundError) or not cause.name:
@@ -99,7 +124,7 @@ def flat(saved: Saved, family: Family) -> paddle.nn.Layer:
     """
     specs = saved.specs
     if len(specs) == 1 and isinstance(specs[0], dict):
-        return family.unpacked(saved.layer)
+        return family.unpacked(saved.layer, saved.unread)
     if any(isinstance(spec, (dict, list, tuple)) for spec in specs):
         raise UsageError(
             "the export gives forward lists of inputs, which a spec cannot name",

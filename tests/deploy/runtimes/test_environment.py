@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def builder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
         uv.parent.mkdir()
         uv.write_text(f"#!/bin/sh\n[ $1 = venv ] || {{ cat >&2 <<'END'\n{SAID[0]}END\n exit 1; }}\n")
         uv.chmod(0o755)
-    monkeypatch.setattr(environment.shutil, "which", lambda name: str(uv) if name == "uv" and uv.is_file() else None)
+    monkeypatch.setattr(shutil, "which", lambda name: str(uv) if name == "uv" and uv.is_file() else None)
     monkeypatch.setattr(environment, "find_spec", lambda name: None)
 
 

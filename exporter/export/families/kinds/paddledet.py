@@ -32,25 +32,28 @@ class PaddleDetection(Family):
             trainer.load_weights(str(weights))
         trainer.export(str(into))
 
-    def unpacked(self, layer: paddle.nn.Layer) -> paddle.nn.Layer:
+    def unpacked(self, layer: paddle.nn.Layer, unread: Mapping[str, paddle.static.InputSpec]) -> paddle.nn.Layer:
         from paddle import nn
 
         class Detector(nn.Layer):  # type: ignore[misc]
-            """Not every network reads the last two inputs; what is not read is left out."""
+            """Not every network reads the last two inputs; what no output depends on is ones where forward asks."""
 
             def __init__(self) -> None:
                 super().__init__()
                 self.layer = layer
 
             def forward(self, image: Any, scale_factor: Any = None, im_shape: Any = None) -> Any:
-                inputs = {"image": image}
-                if scale_factor is not None:
-                    inputs["scale_factor"] = scale_factor
-                if im_shape is not None:
-                    inputs["im_shape"] = im_shape
-                return self.layer(inputs)
+                inputs = {"image": image, "scale_factor": scale_factor, "im_shape": im_shape}
+                given = {name: value for name, value in inputs.items() if value is not None}
+                return self.layer(given | {name: _ones(spec) for name, spec in unread.items() if name not in given})
 
         return Detector()
+
+
+def _ones(spec: paddle.static.InputSpec) -> paddle.Tensor:
+    import paddle
+
+    return paddle.ones([1 if size is None or size < 0 else size for size in spec.shape], spec.dtype)
 
 
 plugin: Family = PaddleDetection()
