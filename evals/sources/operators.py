@@ -23,6 +23,9 @@ import numpy as np
 from exporter.base.readers.kinds.pir import read_pir
 from exporter.base.tensors import Array, TensorSpec, load
 
+#: The word for a case whose file the strict predictor of Paddle itself does not run: there is nothing to compare with.
+NO_FILE = "no file: Paddle itself does not run it"
+
 
 def main() -> int:
     """Judge what is not judged yet; print the counts, and what is not right."""
@@ -69,10 +72,14 @@ def _in_a_fork(folder: Path) -> dict[str, str]:
 def _judge(folder: Path, place: Path, words: dict[str, str], answer: Path) -> None:
     data = dict(load(folder / "data.safetensors"))
     draws = [draw for draw in sorted({key.split(".")[0] for key in data}, key=int) if _finite(data, draw)]
-    _take_what_the_file_gives(folder, data, draws)
-    for form, run in (("replayed", _replayed), ("pdmodel", _by_pdmodel)):
+    try:
+        _take_what_the_file_gives(folder, data, draws)
+    except RuntimeError:
+        answer.write_text(json.dumps(dict.fromkeys(("replayed", "pdmodel"), NO_FILE)))
+        return
+    for form, judge in (("replayed", _replayed), ("pdmodel", _by_pdmodel)):
         try:
-            words[form] = run(folder, place, data, draws)
+            words[form] = judge(folder, place, data, draws)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is the outcome
             lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
             words[form] = f"refused: {type(error).__name__}: {next((x for x in lines if 'rror' in x), lines[-1])[:200]}"
@@ -82,13 +89,14 @@ def _judge(folder: Path, place: Path, words: dict[str, str], answer: Path) -> No
 def _take_what_the_file_gives(folder: Path, data: dict[str, Array], draws: Sequence[str]) -> None:
     """Put the strict predictor's outputs in the place of eager's: the file is the model here."""
     names = json.loads((folder / "case.json").read_text())["outputs"]
-    predictor = _predictor(folder / "model.json")
+    predictor = predictor_of(folder / "model.json")
     for draw in draws:
-        for name, value in _run(predictor, data, draw).items():
+        for name, value in run(predictor, data, draw).items():
             data[f"{draw}.out.{names.index(name)}"] = value
 
 
-def _predictor(program: Path) -> Any:
+def predictor_of(program: Path) -> Any:
+    """Return the strict predictor of a program, with the parameters that lie beside it."""
     from paddle import inference
 
     parameters = program.with_suffix(".pdiparams")
@@ -99,7 +107,8 @@ def _predictor(program: Path) -> Any:
     return inference.create_predictor(config)
 
 
-def _run(predictor: Any, data: Mapping[str, Array], draw: str) -> dict[str, Array]:
+def run(predictor: Any, data: Mapping[str, Array], draw: str) -> dict[str, Array]:
+    """Return the outputs by name, of the inputs of one draw (`0.in.x`)."""
     for name in predictor.get_input_names():
         predictor.get_input_handle(name).copy_from_cpu(np.ascontiguousarray(data[f"{draw}.in.{name}"]))
     predictor.run()
@@ -141,9 +150,9 @@ def _by_pdmodel(folder: Path, place: Path, data: Mapping[str, Array], draws: Seq
              for one in inputs]  # fmt: skip
     with legacy_export():
         paddle.jit.save(layer, str(place / "model"), input_spec=specs)
-    predictor = _predictor(place / "model.pdmodel")
+    predictor = predictor_of(place / "model.pdmodel")
     for draw in draws:
-        if what := _unlike(folder, data, draw, list(_run(predictor, data, draw).values())):
+        if what := _unlike(folder, data, draw, list(run(predictor, data, draw).values())):
             return what
     return "right"
 

@@ -80,6 +80,8 @@ NAMES: Mapping[str, Name] = {
     # what a program is made of
     "Variable": Name("paddle.base.framework.Variable", ("__truediv__", "__abs__", "clone", "detach", "shape")),
     "Block": Name("paddle.base.framework.Block", ("append_op", "_var_recursive")),
+    "tensor_arrays": Name("paddle.tensor.array", ("array_length", "array_read", "array_write", "create_array")),
+    "tensor_array_to_tensor": Name("paddle.tensor.manipulation.tensor_array_to_tensor"),
     "Value": Name("paddle.pir.Value", ("get_defining_op", "replace_all_uses_with", "is_same", "set_type")),
     "create_shaped_type": Name("paddle.pir.create_shaped_type"),
     "in_pir_mode": Name("paddle.framework.in_pir_mode"),

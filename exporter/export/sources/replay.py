@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Block, Operator, TensorType
+from exporter.export.sources import arrays
 from exporter.export.sources.recorded import run_watched
 from exporter.export.sources.values import (
     Filled,
@@ -75,8 +76,12 @@ def _called(operator: Operator, values: Values) -> Sequence[Value]:
 
 
 def _unknown(operator: Operator) -> ModelError:
+    return _wrong(operator, f"operator '{operator.name}' has no function here")
+
+
+def _wrong(operator: Operator, what: str) -> ModelError:
     place = f"operator {operator.index}, {operator.name}" + (f", of {operator.line}" if operator.line else "")
-    return ModelError(f"operator '{operator.name}' has no function here", where=place, hint=_HINT)
+    return ModelError(what, where=place, hint=_HINT)
 
 
 def arguments_of(operator: Operator, parameters: Sequence[Parameter], values: Mapping[int, Value]) -> list[Value]:
@@ -258,29 +263,48 @@ def _if(operator: Operator, values: Values) -> Sequence[Value]:
     import paddle
 
     (condition,) = (tensor(values[number]) for number in operator.operands)
+    given: list[Mapping[int, arrays.TensorArray]] = []
+
+    def branch(block: Block) -> Value:
+        results, grown = arrays.without_arrays(run_block(block, dict(values)))
+        given.append(grown)
+        return results[0] if len(results) == 1 else tuple(results) or None
+
     then, otherwise = operator.blocks
-    result: Value = paddle.static.nn.cond(condition, lambda: _branch(then, values), lambda: _branch(otherwise, values))
-    return list(result) if isinstance(result, (list, tuple)) else [result]
-
-
-def _branch(block: Block, values: Values) -> Value:
-    results = run_block(block, dict(values))
-    return results[0] if len(results) == 1 else tuple(results) or None
+    result: Value = paddle.static.nn.cond(condition, lambda: branch(then), lambda: branch(otherwise))
+    if any(grown != given[0] for grown in given):
+        raise _wrong(operator, "two branches give two arrays")
+    results = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+    return arrays.with_arrays(results, given[0])
 
 
 def _while(operator: Operator, values: Values) -> Sequence[Value]:
-    """Loop: the first operand says whether to begin, and the first that the block yields whether to go on."""
+    """Loop: the first operand says whether to begin, and the first that the block yields whether to go on.
+
+    An array is not carried: the loop writes into the one that stands outside.
+    """
     import paddle
 
     (block,) = operator.blocks
+    start, grown = arrays.without_arrays([tensor(values[number]) for number in operator.operands])
     numbers = [argument.id for argument in block.arguments]
+    outside = {numbers[place - 1]: array for place, array in grown.items()}
+    numbers = [number for number in numbers if number not in outside]
 
     def body(_going_on: Value, *carried: Value) -> list[Value]:
-        return run_block(block, {**values, **dict(zip(numbers, carried, strict=True))})
+        inside = {**values, **outside, **dict(zip(numbers, carried, strict=True))}
+        results, written = arrays.without_arrays(run_block(block, inside))
+        if written != grown:
+            raise _wrong(operator, "a turn gives another array than it took")
+        return results
 
-    start = [tensor(values[number]) for number in operator.operands]
-    _, *results = paddle.static.nn.while_loop(lambda going_on, *_: going_on, body, start)
-    return list(results)
+    results: Value = start
+    if in_dygraph():  # Paddle's own loop would write each turn's values into the tensors that it began with (3.3.1)
+        while bool(results[0]):
+            results = body(*results)
+    else:
+        results = paddle.static.nn.while_loop(lambda going_on, *_: going_on, body, start)
+    return arrays.with_arrays(results, grown)[1:]
 
 
 def _split(operator: Operator, values: Values) -> Sequence[Value]:
@@ -338,6 +362,7 @@ _SPECIAL: Mapping[str, Runner] = {
     "split_with_num": _pieces,
     "unbind": _alone("unbind"),
     "unstack": _alone("unstack"),
+    **arrays.RUNNERS,
     "share_data_": lambda operator, values: [tensor(values[operator.operands[0]])],
     "memcpy_h2d": lambda operator, values: [tensor(values[operator.operands[0]])],
     "memcpy_d2h": lambda operator, values: [tensor(values[operator.operands[0]])],

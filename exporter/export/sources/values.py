@@ -65,6 +65,13 @@ def in_dygraph() -> bool:
     return bool(in_dygraph_mode())
 
 
+def in_legacy_program() -> bool:
+    """Return whether a legacy program is traced, which a `.pdmodel` holds."""
+    from exporter.paddle.private import in_pir_mode
+
+    return not in_dygraph() and not in_pir_mode()
+
+
 def number_of(value: Value) -> int:
     """Return an axis as a number, which it has to be when a program is traced."""
     if isinstance(value, Sizes):
