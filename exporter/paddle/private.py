@@ -87,6 +87,8 @@ NAMES: Mapping[str, Name] = {
     "in_pir_mode": Name("paddle.framework.in_pir_mode"),
     "translate_to_pir": Name("paddle.pir.translate_to_pir"),
     "in_dygraph_mode": Name("paddle.base.framework.in_dygraph_mode"),
+    "pir_program_guard": Name("paddle.pir.core.program_guard"),
+    "legacy_program_guard": Name("paddle.base.framework.program_guard"),
     "current_expected_place": Name("paddle.base.framework._current_expected_place"),
     "DygraphOldIrGuard": Name("paddle.pir_utils.DygraphOldIrGuard"),
     "DygraphPirGuard": Name("paddle.pir_utils.DygraphPirGuard"),
@@ -111,6 +113,7 @@ NAMES: Mapping[str, Name] = {
     "convert_call_func": Name(
         "paddle.jit.dy2static.convert_call_func", ("convert_call", "convert_zip", "convert_enumerate")
     ),
+    "EagerParamBase": Name("paddle.base.framework.EagerParamBase"),
     "convert_to_static": Name("paddle.jit.dy2static.program_translator.convert_to_static"),
     "PyLayerMeta": Name("paddle.autograd.py_layer.PyLayerMeta"),
     "StaticPyLayer": Name("paddle.jit.dy2static.py_layer.StaticPyLayer", ("__init__", "apply")),

@@ -13,6 +13,7 @@ from exporter.export.trace.blame import blamed, placed_at_forward
 from exporter.export.trace.called import take_by_position
 from exporter.export.trace.fixes import fixes_in_force
 from exporter.export.trace.layer import digests
+from exporter.export.trace.owned import refuse_strangers
 from exporter.export.trace.structure import leaves, numbered, output_names
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def trace(
         # backend and full_graph are given, or SOT or CINN may take over.
         static = paddle.jit.to_static(layer, input_spec=input_spec, backend=None, full_graph=True)
         program = static.forward.concrete_program
+    refuse_strangers(static)
     structure = program.outputs
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         structure = structure[0]
