@@ -175,6 +175,9 @@ def furthest(own: _Drawn, other: _Drawn, run: Run, against: Run) -> tuple[str, f
     most = 0.0
     outputs, *_ = next(iter(own.values()))
     for name, first in outputs.items():
+        theirs = next(iter(other.values()))[0].get(name)
+        if not low and theirs is not None and first.dtype != theirs.dtype:
+            return f"'{name}' is {first.dtype.name}, not {theirs.dtype.name} as in", float("inf")
         by_size = [
             (min(_apart(one[name], another.get(name)) for one, another in zip(draws, other[size], strict=True)), size)
             for size, draws in own.items()
