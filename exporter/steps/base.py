@@ -23,6 +23,8 @@ Size = Annotated[int, Strict(), Field(ge=1, le=1 << 16)]
 Words = Annotated[tuple[str, ...], Field(min_length=1)] | Annotated[str, Field(min_length=1)]
 #: The name of what a step hands on to the next.
 VALUE = "value"
+#: How many classes the numbers in `VALUE` are places of, int64 []. No output of a model can have that name.
+CLASSES = "value.classes"
 
 #: Written as text, so that a module may name it without importing numpy.
 State: TypeAlias = "Mapping[str, Array]"

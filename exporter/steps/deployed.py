@@ -186,6 +186,8 @@ def _resized(step: Resize) -> dict[str, Extent]:
     height, width = step.height or 1, step.width or 1
     if step.rule == "exact":
         return {"height": _fixed(height), "width": _fixed(width)}
+    if step.rule == "height":
+        return {"height": _fixed(height), "width": Extent(None, height, None, step_of)}
     if step.rule == "line":  # runtimes make a wider input of a longer line, which the step here squeezes
         return {"height": _fixed(height), "width": Extent(width, width, max(width, WIDEST_LINE))}
     if step.rule in ("fit", "within"):
@@ -193,7 +195,7 @@ def _resized(step: Resize) -> dict[str, Extent]:
         most = (height, width) if step.rule == "fit" else (longest, longest)
         return {"height": Extent(None, height, most[0]), "width": Extent(None, width, most[1])}
     grows = step.rule in ("short", "at_least")
-    size = max(size // step_of * step_of, step_of)
+    size = -(-size // step_of) * step_of if step.multiple == "up" else max(size // step_of * step_of, step_of)
     extent = Extent(size, size, None, step_of) if grows else Extent(None, size, size, step_of)
     return {"height": extent, "width": extent}
 

@@ -63,5 +63,5 @@ def of_configuration(text: str, side: Side) -> list[Any]:
     if not there or (part and part not in there):
         hint = did_you_mean(part or "", there or reader.parts, "name one of its parts behind #: {}")
         raise UsageError(f"it has no list of operators{f' in {part}' if part else ''}", where=named, hint=hint)
-    listed = reader.read(content, part or there[0], Place(path, named))
-    return listed.before if side == "before" else listed.after
+    read = reader.before if side == "before" else reader.after
+    return read(content, part or there[0], Place(path, named))

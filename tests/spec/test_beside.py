@@ -67,6 +67,10 @@ def fixed(size: int) -> dict[str, int]:
     return {"min": size, "typical": size, "max": size}
 
 
+#: Of a page whose longer side gets 960 pixels: both sides go up to a multiple of 128.
+OF_960 = {"min": 128, "typical": 1024, "max": 1024, "multiple_of": 128}
+
+
 def whole(low: int, usual: int, high: int) -> dict[str, int]:
     return {"min": low, "typical": usual, "max": high, "multiple_of": 32}
 
@@ -77,7 +81,7 @@ def whole(low: int, usual: int, high: int) -> dict[str, int]:
         (("lines", "inference.yml", LINES), {**WIDE, "width": whole(160, 320, 3200)}, "uniform(-1,1)"),
         (("lines", "inference.yml", LINES.replace("Hpi", "Hpj")), {"batch": USUAL, "width": whole(320, 320, 3200)}, ""),
         (("open", "inference.yml", CLASSES), dict.fromkeys(("height", "width"), fixed(224)), "uniform(-2.1179,2.6382)"),
-        (("open", "inference.yml", PAGES), dict.fromkeys(("height", "width"), whole(64, 192, 320)), ""),
+        (("open", "inference.yml", PAGES), dict.fromkeys(("height", "width"), OF_960), ""),
         (("open", "deploy.yaml", SEGMENTS), {"height": fixed(256), "width": fixed(512)}, "uniform(-1,1)"),
         (("twos", "deploy.yaml", SEGMENTS), {"height": fixed(256), "width": fixed(512)}, "uniform(-1,1)"),
         (

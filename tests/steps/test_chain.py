@@ -92,6 +92,6 @@ def test_steps_are_replaced_left_out_and_changed() -> None:
 def test_words_of_a_file_take_its_place(tmp_path: Any) -> None:
     words = tmp_path / "words.txt"
     words.write_text("cat\n\ndog\r\n")
-    assert settled([{"labels": {"names": str(words)}}], "after", "here") == [{"labels": {"names": ["cat", "dog"]}}]
+    assert settled([{"labels": {"names": str(words)}}], "after", "here") == [{"labels": {"names": ["cat", "", "dog"]}}]
     with pytest.raises(UsageError, match="which is not there"):
         settled([{"labels": {"names": "no.txt"}}], "after", "here")

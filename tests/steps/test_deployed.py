@@ -114,7 +114,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     ("text", "height", "width", "values"),
     [
         (LINES, Extent(48, 48, 48), Extent(320, 320, 3200), (-1, 1)),
-        (PAGES, None, None, OF_IMAGENET),
+        (PAGES, Extent(None, 1024, 1024, 128), Extent(None, 1024, 1024, 128), OF_IMAGENET),
         (CLASSES, Extent(224, 224, 224), Extent(224, 224, 224), (-2.118, 2.638)),
         (BOXES, Extent(640, 640, 640, 32), Extent(480, 480, 480, 32), (0, 1)),
         (KEPT, Extent(None, 800, 1344, 32), Extent(None, 1344, 1344, 32), (0, 1)),

@@ -190,7 +190,7 @@ def test_what_is_behind_the_model(place: Path) -> None:
         ("paddleclas:clas.yaml", "DataLoader:", "DataLoader: [", "no YAML"),
         ("paddleclas:nowhere.yaml", "", "", "no such configuration"),
         ("paddleocr:ocr.yml", "names.txt", "no.txt", "names the dictionary no.txt"),
-        ("paddleocr:ocr.yml", "CTCLabelDecode", "DBPostProcess", "no step is known for it"),
+        ("paddleocr:ocr.yml", "CTCLabelDecode", "SARLabelDecode", "no step is known for it"),
     ],
 )
 def test_what_no_step_stands_for_is_refused(named: str, old: str, new: str, said: str, place: Path) -> None:

@@ -31,6 +31,7 @@ def test_every_kind_says_what_it_does_and_gives_its_data_back() -> None:
         "ctc": {"characters": ["a"]},
         "labels": {"names": ["a"]},
         "take": {"output": "boxes"},
+        "table": {"tokens": ["<td></td>"]},
     }
     for name, kind in KINDS.all():
         assert kind.__doc__ and kind is KINDS[name]
@@ -83,6 +84,9 @@ def test_opencvs_resizing_takes_neighbours_and_does_not_widen() -> None:
         ({"rule": "within", "height": 30, "width": 40}, (24, 40)),
         ({"rule": "line", "height": 16, "width": 40}, (16, 27)),
         ({"rule": "line", "height": 16, "width": 20}, (16, 20)),
+        ({"rule": "height", "height": 20}, (20, 34)),
+        ({"rule": "height", "height": 32, "multiple_of": 32, "multiple": "up"}, (32, 64)),
+        ({"rule": "long", "size": 96, "multiple_of": 128, "multiple": "up", "rounding": "down"}, (128, 128)),
         ({"rule": "at_most", "size": 40}, (24, 40)),
         ({"rule": "at_most", "size": 60}, (30, 50)),
         ({"rule": "at_least", "size": 20, "multiple_of": 32}, (32, 64)),
@@ -178,7 +182,7 @@ def test_answers_are_made_of_outputs() -> None:
     assert after([{"threshold": {"above": 0.4}}], scores).tolist() == [False, True, True]
     assert after(["argmax"], scores[None]).tolist() == [1]
     with pytest.raises(UsageError, match="no name for class 1"):
-        after(["argmax", {"labels": {"names": ["cat"]}}], scores)
+        after([{"labels": {"names": ["cat"]}}], np.asarray([1]))
     boxes = np.asarray([[0, 0.3, 0, 0, 4, 4], [1, 0.9, 2, 2, 4, 6], [-1, 0.95, 0, 0, 0, 0]], "float32")
     kept = after([{"boxes": {"score": 0.5, "form": "xywh"}}], boxes)
     assert kept.tolist() == [[1, pytest.approx(0.9), 2, 2, 6, 8]]

@@ -15,6 +15,7 @@ from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
 from exporter.steps.chain import Chain, Declared, Link, read_chain
 from exporter.steps.families.base import Place
+from exporter.steps.kinds.ctc import CTC
 from exporter.steps.settle import FAMILIES
 
 #: `cv2.INTER_*` as PaddleDetection writes them, and the words of the others.
@@ -45,10 +46,11 @@ def written(form: Form, before: Chain, after: Chain) -> Yaml:
     operators = [operator for link in before if (operator := _operator(form, link)) is not None]
     content = form.around(operators, after)
     try:
-        listed = FAMILIES[form.family].read(content, form.part, Place(Path(), f"the {form.family} step file"))
+        family, place = FAMILIES[form.family], Place(Path(), f"the {form.family} step file")
+        read = family.before(content, form.part, place), family.after(content, form.part, place)
     except UsageError as error:
         raise _refusal(form, f"it would not read what is written: {error.what}") from error
-    for side, wanted, entries in (("before", before, listed.before), ("after", after, listed.after)):
+    for side, wanted, entries in (("before", before, read[0]), ("after", after, read[1])):
         got = read_chain(entries)
         if (fault := _unlike(wanted, got)) is not None:
             raise _refusal(form, f"its file cannot say {fault} {side} the model")
@@ -76,6 +78,9 @@ def _said(link: Link) -> str:
         return str(link)
     default = {name: field.default for name, field in type(link.step).model_fields.items()}
     told = {name: value for name, value in sorted(link.step.model_dump().items()) if value != default[name]}
+    if link.name == "ctc":  # the runtimes append a space: it tells nothing where the model has no class for it
+        with_it = (*told["characters"], *((" ",) if told.pop("space", False) else ()))
+        told = {**told, "characters": _without_space(with_it)}
     text = f"{link.name} {told}"
     return text if len(text) < 300 else f"{text[:200]}… ({sha256_bytes(text.encode())[:8]})"
 
@@ -137,8 +142,8 @@ def _seg_pad(step: Any) -> Yaml:
 
 
 def _seg(operators: list[Any], after: Chain) -> Yaml:
-    del after  # read back as none
-    return {"Deploy": {"transforms": operators}}
+    # Whatever else is behind the model is read back as another step, and refused.
+    return {"Deploy": {"transforms": operators, **({"output_op": "none"} if after else {})}}
 
 
 # ---- PaddleDetection ------------------------------------------------------------------------------------------------
@@ -162,14 +167,19 @@ def _det(operators: list[Any], after: Chain) -> Yaml:
 
 # ---- PaddleOCR ------------------------------------------------------------------------------------------------------
 def _ocr(operators: list[Any], after: Chain) -> Yaml:
-    characters = [link.step for link in after if isinstance(link, Declared) and link.name == "ctc"]
+    texts = [link.step for link in after if isinstance(link, Declared) and isinstance(link.step, CTC)]
     # A line is resized, scaled and padded by one operator, which is read back as these four steps.
     listed = [operator for operator in operators if operator != _IN_LINE]
     content: Yaml = {"PreProcess": {"transform_ops": listed}}
-    if characters:
-        said = {"name": "CTCLabelDecode", "character_dict": list(characters[0].characters)}  # type: ignore[attr-defined]
-        content["PostProcess"] = said
+    if texts:
+        words = texts[0].characters if texts[0].space else _without_space(texts[0].characters)
+        content["PostProcess"] = {"name": "CTCLabelDecode", "character_dict": list(words)}
     return content
+
+
+def _without_space(characters: Sequence[str]) -> Sequence[str]:
+    """The characters without the space at the end, which the runtimes put there themselves."""
+    return characters[:-1] if characters[-1] == " " else characters
 
 
 #: What `RecResizeImg` does of itself behind the resizing.
@@ -237,6 +247,7 @@ FORMS: Mapping[str, Sequence[Form]] = {
                 "resize": _det_resize,
                 "normalize": _det_normalize,
                 "layout": lambda _: {"type": "Permute"},
+                "cast": _nothing,
                 "pad": lambda step: {"type": "PadStride", "stride": step.multiple_of},
             },
             _det,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from exporter.base.errors import UsageError, did_you_mean
+from exporter.steps.configuration import Configuration
 from exporter.steps.kinds.normalize import fraction
 
 #: The plain data of steps, as a spec has them.
@@ -28,14 +29,6 @@ INTERPOLATIONS: Mapping[Any, str] = {
 
 class WrongOption(UsageError):
     """An option of an operator has no value that any family takes: the file is damaged."""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The steps before and after the model that a file lists."""
-
-    before: Entries
-    after: Entries
 
 
 @dataclass
@@ -193,17 +186,25 @@ class FamilySteps(ABC):
     readers: ClassVar[Mapping[str, Reader]] = {}
     values: ClassVar[Mapping[str, str]] = {}
 
-    def readers_of(self, content: Mapping[str, Any], part: str) -> Mapping[str, Reader]:
+    def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
         """The readers of the operators that a file's part lists."""
         del content, part
         return self.readers
 
     @abstractmethod
-    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
-        """The steps of a file's `part`, one of those that it has.
+    def before(self, content: Configuration, part: str, place: Place) -> Entries:
+        """Return the steps before the model of a file's `part`, one of those that it has.
 
         Raises:
             UsageError: an operator has no step here.
+        """
+
+    @abstractmethod
+    def after(self, content: Configuration, part: str, place: Place) -> Entries:
+        """Return the steps after the model that a file's `part` stands for.
+
+        Raises:
+            UsageError: what the file names after the model has no step here.
         """
 
 
@@ -215,14 +216,21 @@ class Place:
     name: str
 
     def lines(self, given: str) -> list[str]:
-        """The lines of a dictionary that a configuration names, seen from its folder, those above it, or here.
+        """Return the lines of a dictionary that a configuration names, seen from its folder, those above it, or here.
+
+        An empty line counts as well: PaddleOCR and PaddleX make a class of each (ppocr 3.1, `BaseRecLabelDecode`).
 
         Raises:
-            UsageError: there is no such file.
+            UsageError: there is no such file, or it is no UTF-8.
         """
         for folder in (Path(), self.file.parent, *self.file.parent.parents):
             if (path := folder / given).is_file():
-                text = path.read_text(encoding="utf-8-sig")
-                return [line.rstrip("\r") for line in text.split("\n") if line.rstrip("\r")]
+                try:
+                    text = path.read_bytes().decode("utf-8-sig")
+                except UnicodeDecodeError as error:
+                    what = f"the dictionary is no UTF-8 at byte {error.start}"
+                    raise UsageError(what, where=str(path), hint="save the file as UTF-8") from error
+                lines = text.split("\n")
+                return [line.strip("\r") for line in (lines if lines[-1] else lines[:-1])]
         hint = "give the path as seen from the configuration, or from here"
         raise UsageError(f"it names the dictionary {given}, which is not there", where=self.name, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,11 +15,17 @@ if TYPE_CHECKING:
     from exporter.base.tensors import Array
 
 
+#: What stays together where a text is turned round, and every other character (`pred_reverse` of ppocr 3.1).
+_PIECES = re.compile(r"[a-zA-Z0-9 :*./%+-]+|[^a-zA-Z0-9 :*./%+-]")
+
+
 class CTC(Step):
     """Of [steps, classes] the best class of each step; repeats and `blank` left out, as the UTF-8 bytes of a text.
 
     `characters` are the classes without the blank, in their order. `scores` in the state holds the score of each
-    character, float32. With `repeats` a class that stands twice in a row counts twice.
+    character, float32. With `repeats` a class that stands twice in a row counts twice. `space` appends a space, as the
+    runtimes do that read an `inference.yml`, whether the model has a class for it or not. With `reverse` the text is
+    turned round, all but its runs of Latin letters, digits and ` :*./%+-`: PaddleOCR's reading of Arabic.
     """
 
     axes: ClassVar[Sequence[int]] = (2,)
@@ -28,6 +35,8 @@ class CTC(Step):
     characters: Words
     blank: Annotated[int, Field(ge=0)] = 0
     repeats: bool = False
+    space: bool = False
+    reverse: bool = False
 
     def apply(self, state: State) -> dict[str, Array]:
         value = state[VALUE]
@@ -38,15 +47,19 @@ class CTC(Step):
     def run(self, value: Array) -> Array:
         import numpy as np
 
-        if value.shape[1] != len(self.characters) + 1:
+        characters = [*self.characters, " "] if self.space else [*self.characters]
+        fitting = {len(characters) + 1, len(self.characters) + 1}
+        if value.shape[1] not in fitting:
             raise UsageError(
                 f"the model tells {value.shape[1]} classes, and there are {len(self.characters)} characters and the "
-                "blank",
+                f"blank{', perhaps with a space' if self.space else ''}",
                 hint="name the dictionary that the model was trained with",
             )
         best = value.argmax(1)
-        names = [*self.characters[: self.blank], "", *self.characters[self.blank :]]
+        names = [*characters[: self.blank], "", *characters[self.blank :]]
         text = "".join(names[place] for place in best[self._kept(best)])
+        if self.reverse:
+            text = "".join(reversed(_PIECES.findall(text)))
         return np.frombuffer(text.encode("utf-8"), dtype=np.uint8).copy()
 
     def _kept(self, best: Array) -> Array:

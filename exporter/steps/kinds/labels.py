@@ -6,18 +6,30 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from exporter.base.errors import UsageError
-from exporter.steps.base import Step, Words
+from exporter.steps.base import CLASSES, State, Step, Words
 
 if TYPE_CHECKING:
     from exporter.base.tensors import Array
 
 
 class Labels(Step):
-    """The names of whole numbers, one a line, as UTF-8 bytes; `names` in the order of the classes."""
+    """The names of whole numbers, one a line, as UTF-8 bytes; `names` in the order of the classes.
+
+    Behind `topk`, `argmax` and `sure` there have to be as many as the model tells classes.
+    """
 
     files: ClassVar[Sequence[str]] = ("names",)
 
     names: Words
+
+    def apply(self, state: State) -> dict[str, Array]:
+        classes = int(state[CLASSES]) if CLASSES in state else len(self.names)
+        if classes != len(self.names):
+            raise UsageError(
+                f"the model tells {classes} classes, and `names` holds {len(self.names)}",
+                hint="name the labels that the model was trained with",
+            )
+        return super().apply(state)
 
     def run(self, value: Array) -> Array:
         import numpy as np

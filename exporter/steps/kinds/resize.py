@@ -22,22 +22,25 @@ class Resize(Step):
     - `fit`: in proportion, as large as `height` x `width` hold.
     - `within`: in proportion to the short and long of `height` and `width`, whichever way the picture lies.
     - `line`: to `height`; in proportion and at most `width` wide, rounded up: lines of text.
+    - `height`: to `height`; the width in proportion, rounded up.
     - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is.
 
     A side in proportion is rounded to the nearest pixel, or `down`. `multiple_of` then rounds both sides to the nearest
-    multiple, at least one. `library` says by whose rules it interpolates; `pillow13` is Pillow from 13.0 on, which
-    differs where the height shrinks and the width grows. With `tracks` the state gets what PaddleDetection's nets read:
-    `im_shape` (height and width that came out, float32) and `scale_factor` (both factors, float32).
+    multiple, at least one, or with `multiple: up` to the next. `library` says by whose rules it interpolates;
+    `pillow13` is Pillow from 13.0 on, which differs where the height shrinks and the width grows. With `tracks` the
+    state gets what PaddleDetection's nets read: `im_shape` (height and width that came out, float32) and `scale_factor`
+    (both factors, float32).
     """
 
     axes: ClassVar[Sequence[int]] = (3,)
     dtypes: ClassVar[Sequence[str]] = ("uint8", "float32", "float64")
 
-    rule: Literal["exact", "short", "long", "fit", "within", "line", "at_most", "at_least"] = "exact"
+    rule: Literal["exact", "short", "long", "fit", "within", "line", "height", "at_most", "at_least"] = "exact"
     height: Size | None = None
     width: Size | None = None
     size: Size | None = None
     multiple_of: Size = 1
+    multiple: Literal["nearest", "up"] = "nearest"
     rounding: Literal["nearest", "down"] = "nearest"
     interpolation: Literal["nearest", "linear", "cubic", "area", "lanczos"] = "linear"
     library: Literal["opencv", "pillow", "pillow13"] = "opencv"
@@ -45,8 +48,8 @@ class Resize(Step):
 
     @model_validator(mode="after")
     def _sizes_of_the_rule(self) -> Resize:
-        one = self.rule in ("short", "long", "at_most", "at_least")
-        wanted = {"size"} if one else {"height", "width"}
+        wanted = {"size"} if self.rule in ("short", "long", "at_most", "at_least") else {"height", "width"}
+        wanted = {"height"} if self.rule == "height" else wanted
         given = {name for name in ("height", "width", "size") if getattr(self, name) is not None}
         if given != wanted:
             raise ValueError(f"rule `{self.rule}` takes {' and '.join(f'`{name}`' for name in sorted(wanted))}")
@@ -57,7 +60,8 @@ class Resize(Step):
         height, width = _RULES[self.rule](self, tall, wide)
         if self.multiple_of > 1:
             step = self.multiple_of
-            height, width = (max(round(size / step) * step, step) for size in (height, width))
+            whole = math.ceil if self.multiple == "up" else round
+            height, width = (max(whole(size / step) * step, step) for size in (height, width))
         return max(height, 1), max(width, 1)
 
     def run(self, value: Array) -> Array:
@@ -110,6 +114,12 @@ def _line(step: Resize, tall: int, wide: int) -> tuple[int, int]:
     return height, min(math.ceil(height * (wide / tall)), step.width or 1)
 
 
+def _height(step: Resize, tall: int, wide: int) -> tuple[int, int]:
+    """PaddleOCR's `DetResizeForTest` with `keep_ratio` (ppocr 3.1, operators.py)."""
+    height = step.height or 1
+    return height, math.ceil(wide * height / tall)
+
+
 _RULES: dict[str, Callable[[Resize, int, int], tuple[int, int]]] = {
     "exact": _exact,
     "short": _side,
@@ -119,6 +129,7 @@ _RULES: dict[str, Callable[[Resize, int, int], tuple[int, int]]] = {
     "fit": _fit,
     "within": _within,
     "line": _line,
+    "height": _height,
 }
 
 plugin: type[Step] = Resize

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError, did_you_mean
-from exporter.steps.base import VALUE, State, Step
+from exporter.steps.base import CLASSES, VALUE, State, Step
 
 if TYPE_CHECKING:
     from exporter.base.tensors import Array
@@ -18,9 +18,9 @@ class Take(Step):
 
     def apply(self, state: State) -> dict[str, Array]:
         if self.output not in state:
-            known = sorted(set(state) - {VALUE})
+            known = sorted(set(state) - {VALUE, CLASSES})
             raise UsageError(f"there is no output '{self.output}'", hint=did_you_mean(self.output, known))
-        return {**state, VALUE: state[self.output]}
+        return {**{name: value for name, value in state.items() if name != CLASSES}, VALUE: state[self.output]}
 
 
 plugin: type[Step] = Take

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from exporter.steps.base import VALUE, Size, State, Step
+from exporter.steps.base import CLASSES, VALUE, Size, State, Step
 
 if TYPE_CHECKING:
     from exporter.base.tensors import Array
@@ -22,8 +22,10 @@ class TopK(Step):
     k: Size = 1
 
     def apply(self, state: State) -> dict[str, Array]:
-        after = super().apply(state)
-        return {**after, "scores": state[VALUE][after[VALUE]]}
+        import numpy as np
+
+        after, scores = super().apply(state), state[VALUE]
+        return {**after, "scores": scores[after[VALUE]], CLASSES: np.asarray(scores.size, "int64")}
 
     def run(self, value: Array) -> Array:
         import numpy as np

@@ -1,4 +1,4 @@
-"""The blank of a CTC head at the other end, repeats that are kept, or characters in another order."""
+"""The blank of a CTC head at the other end, repeats that are kept, a text turned round, or characters out of order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from exporter.steps.causes.base import Cause, Situation, Trial
 
 
 class Blank(Cause):
-    """Moves the blank to either end, keeps or joins repeats, sorts and shifts the characters."""
+    """Moves the blank to either end, keeps or joins repeats, turns the text round, sorts and shifts the characters."""
 
     rank = 1
 
@@ -19,6 +19,7 @@ class Blank(Cause):
             for blank in (0, len(characters)):
                 yield from situation.changed(at, blank=blank)
             yield from situation.changed(at, repeats=not options.get("repeats", False))
+            yield from situation.changed(at, reverse=not options.get("reverse", False))
             shifted = (characters[1:] + characters[:1], characters[-1:] + characters[:-1])
             for other in (*shifted, tuple(sorted(characters)), characters[::-1]):
                 yield from situation.changed(at, characters=other)

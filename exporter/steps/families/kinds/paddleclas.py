@@ -6,13 +6,13 @@ before the list of `inference.yml` begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
+from exporter.steps.configuration import Configuration
 from exporter.steps.families.base import (
     Entries,
     FamilySteps,
-    Listed,
     Options,
     Place,
     Reader,
@@ -88,34 +88,82 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-def answer(said: Any, place: Place) -> Entries:
-    """The steps of `PostProcess`: `Topk`, with labels where the file holds them.
+def answer(said: object, place: Place) -> Entries:
+    """Return the steps of `PostProcess`: `Topk` or `ThreshOutput`, with labels where the file holds them.
 
     The softmax before it is part of what the family exports (ppcls/engine/engine.py, `ExportModel`).
+
+    Raises:
+        UsageError: no step does the same, or the labels cannot be read.
     """
     if not isinstance(said, Mapping):
         return []
     given = said if "name" not in said else {str(said["name"]): {k: v for k, v in said.items() if k != "name"}}
-    entries: Entries = []
     for name, value in given.items():
         if name == "main_indicator" or not isinstance(value, Mapping):
             continue
         options = Options(str(name), dict(value), f"{place.name}: PostProcess")
-        if name not in ("Topk", "Topk_classification"):
+        if name not in ANSWERS:
             raise options.refuse("no step is known for it")
-        entries.append({"topk": {"k": int(options.take("topk", 1))}})
-        if labels := _labels(options, place):
-            entries.append({"labels": {"names": labels}})
-        break
-    return entries
+        return ANSWERS[name](options, place)
+    return []
 
 
-def _labels(options: Options, place: Place) -> list[str]:
+def _best(options: Options, place: Place) -> Entries:
+    """`Topk`."""
+    return [{"topk": {"k": int(options.take("topk", 1))}}, *_named(labels(options, place))]
+
+
+def _sure(options: Options, place: Place) -> Entries:
+    """`ThreshOutput`: of two classes their names are options (deploy/python/postprocess.py 2.6)."""
+    threshold, fallback = options.take("threshold", 0), options.take("default_label_index", 0)
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
+        raise options.wrong(f"`threshold` is {threshold!r}, which is no number")
+    step: dict[str, float] = {"threshold": float(threshold)}
+    if fallback:
+        step["otherwise"] = int(fallback)
+    names = labels(options, place)
+    if len(names) < 3:
+        names = [str(options.take("label_0", "0")), str(options.take("label_1", "1"))]
+    return [{"sure": step}, *_named(names)]
+
+
+#: What reads an entry of `PostProcess`.
+ANSWERS: Mapping[str, Callable[[Options, Place], Entries]] = {
+    "Topk": _best,
+    "Topk_classification": _best,
+    "ThreshOutput": _sure,
+}
+
+
+def _named(names: list[str]) -> Entries:
+    return [{"labels": {"names": names}}] if names else []
+
+
+def labels(options: Options, place: Place) -> list[str]:
+    """Return the names of the classes in their order; none where the operator has none.
+
+    Raises:
+        UsageError: the file of the names is not there, or does not number all classes from 0 on.
+    """
     if listed := options.take("label_list"):
         return [str(label) for label in listed]
     if named := options.take("class_id_map_file"):
-        return [line.partition(" ")[2] or line for line in place.lines(str(named))]
+        return _numbered(place.lines(str(named)), options)
     return []
+
+
+def _numbered(lines: Sequence[str], options: Options) -> list[str]:
+    """The names of lines `NUMBER NAME`, by their numbers (`parse_class_id_map`)."""
+    delimiter, names = str(options.take("delimiter", " ")), dict[int, str]()
+    for at, line in enumerate(lines, 1):
+        number, _, name = line.partition(delimiter)
+        if not number.strip().isdigit():
+            raise options.wrong(f"line {at} of the names of the classes has no number before '{delimiter}'")
+        names[int(number)] = name
+    if lacking := sorted(set(range(len(names))) - set(names)):
+        raise options.wrong(f"the names of the classes have none for class {lacking[0]}")
+    return [names[number] for number in sorted(names)]
 
 
 class PaddleClas(FamilySteps):
@@ -129,15 +177,18 @@ class PaddleClas(FamilySteps):
     }
     readers: ClassVar[Mapping[str, Reader]] = READERS
 
-    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
+    def before(self, content: Configuration, part: str, place: Place) -> Entries:
         path = self.parts[part]
         before = translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
         if part == "PreProcess" and not (before and isinstance(before[0], dict) and "decode" in before[0]):
             before = [{"decode": {"order": "rgb"}}, *before]
         if part in ("Eval", "Train") and "layout" not in before:  # common_dataset.py puts the channels first itself
-            before = [*before, "layout"]
-        said = inside(content, "PostProcess") or inside(content, "Infer", "PostProcess")
-        return Listed(before, answer(said, place))
+            return [*before, "layout"]
+        return before
+
+    def after(self, content: Configuration, part: str, place: Place) -> Entries:
+        del part
+        return answer(inside(content, "PostProcess") or inside(content, "Infer", "PostProcess"), place)
 
 
 plugin: FamilySteps = PaddleClas()

@@ -7,12 +7,12 @@ the list of `infer_cfg.yml` begins.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from exporter.steps.configuration import Configuration
 from exporter.steps.families.base import (
     Entries,
     FamilySteps,
-    Listed,
     Options,
     Place,
     Reader,
@@ -63,6 +63,30 @@ def _pad_batch(options: Options) -> Entries:
     return [{"pad": {"multiple_of": int(stride), "axis": "first"}}] if stride > 0 else []
 
 
+def _pad(fill: float) -> Reader:
+    """`Pad` to a size, at the right and below or on all sides; `fill` is what it takes where it names no value.
+
+    The training pads floats (ppdet/data/transform/operators.py), so a value that is no byte needs a cast first.
+    """
+
+    def read(options: Options) -> Entries:
+        mode, value = options.take("pad_mode", 0), options.numbers("fill_value", (fill,))
+        if mode not in (0, 1):
+            raise options.refuse(f"`pad_mode` {mode!r} is no option of a step here")
+        step: dict[str, object] = {"value": value if len(set(value)) > 1 else value[0]}
+        if options.given.get("size"):
+            step["height"], step["width"] = options.pair("size")
+        else:
+            step["multiple_of"] = int(options.take("size_divisor", 32))
+        options.ignore("size", "size_divisor", "offsets")
+        if mode:
+            step["place"] = "centre"
+        cast: Entries = [] if all(number.is_integer() for number in value) else [{"cast": {"dtype": "float32"}}]
+        return [*cast, {"pad": step}]
+
+    return read
+
+
 READERS: Mapping[str, Reader] = {
     "Decode": _decode,
     "Resize": _resize,
@@ -70,14 +94,23 @@ READERS: Mapping[str, Reader] = {
     "Permute": _permute,
     "PadStride": _pad_stride,
     "PadBatch": _pad_batch,
+    "Pad": _pad(127.5),
     **dict.fromkeys(("Gt2YoloTarget", "BboxXYXY2XYWH", "NormalizeBox", "PadBox"), nothing),
+    **dict.fromkeys(("Poly2Array", "Poly2RBox", "Gt2SparseTarget", "PadGT", "PadRGT"), nothing),
     **dict.fromkeys(("RandomFlip", "RandomCrop", "RandomExpand", "RandomDistort", "Mixup"), at_random),
     **dict.fromkeys(("BatchRandomResize", "RandomResize", "RandomSelect", "Mosaic", "MultiscaleTestResize"), at_random),
 }
 
 
+#: The predictor's own `Pad` takes another value (deploy/python/preprocess.py).
+DEPLOYED: Mapping[str, Reader] = {**READERS, "Pad": _pad(114.0)}
+
+
 class PaddleDetection(FamilySteps):
     """`#Eval` is the default of a configuration; what it merges from `_BASE_` files is read from those.
+
+    Of `#Test` with `fuse_normalize: true` the net normalizes: its export leaves `NormalizeImage` out of
+    `infer_cfg.yml` (ppdet/engine/export_utils.py). What evaluates keeps it, as no net is fused there.
 
     The nets read the size and the factors of the resizing beside the picture; the answer are the boxes that are sure
     enough for the configuration's `draw_threshold`.
@@ -93,17 +126,27 @@ class PaddleDetection(FamilySteps):
     #: Sizes of pictures in pixels, and how much they were enlarged.
     values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
 
-    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
-        path = self.parts[part]
-        where = f"{place.name}: {'.'.join(path)}"
-        before = translated(inside(content, *path), READERS, where)
+    def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
+        if part == "Preprocess":
+            return DEPLOYED
+        fused = part == "Test" and inside(content, "TestReader", "fuse_normalize") is True
+        return {**READERS, "NormalizeImage": nothing} if fused else READERS
+
+    def before(self, content: Configuration, part: str, place: Place) -> Entries:
+        path, readers = self.parts[part], self.readers_of(content, part)
+        steps = translated(inside(content, *path), readers, f"{place.name}: {'.'.join(path)}")
         batched = inside(content, path[0], "batch_transforms") if part != "Preprocess" else None
         if batched:
-            before += translated(batched, READERS, f"{place.name}: {path[0]}.batch_transforms")
+            steps += translated(batched, readers, f"{place.name}: {path[0]}.batch_transforms")
         if part == "Preprocess":
-            before = [{"decode": {"order": "rgb"}}, *before]
-        threshold = content.get("draw_threshold", 0.5)
-        return Listed(before, [{"boxes": {"score": float(threshold)}}])
+            steps = [{"decode": {"order": "rgb"}}, *steps]
+        floats = any(isinstance(step, dict) and ("normalize" in step or "cast" in step) for step in steps)
+        # The nets take floats: the predictor converts what it has last, a fused net's picture included.
+        return steps if floats else [*steps, {"cast": {"dtype": "float32"}}]
+
+    def after(self, content: Configuration, part: str, place: Place) -> Entries:
+        del part, place
+        return [{"boxes": {"score": float(content.get("draw_threshold", 0.5))}}]
 
 
 plugin: FamilySteps = PaddleDetection()

@@ -7,12 +7,12 @@ put first after it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from exporter.steps.configuration import Configuration
 from exporter.steps.families.base import (
     Entries,
     FamilySteps,
-    Listed,
     Options,
     Place,
     Reader,
@@ -24,15 +24,14 @@ from exporter.steps.families.base import (
 
 
 def _exact(options: Options) -> Entries:
-    """`Resize`: [width, height]; `keep_ratio` is of 2.7 and later."""
-    options.ignore("size_divisor")
-    if options.given.get("size_divisor"):
-        raise options.refuse("`size_divisor` is no option of a step here")
+    """`Resize`: [width, height]; `keep_ratio` is of 2.7 and later; both sides go up to a multiple of `size_divisor`."""
     width, height = options.pair("target_size") if options.given.get("target_size") else (512, 512)
-    way = options.interpolation("interp")
+    step: dict[str, object] = {"height": height, "width": width, "interpolation": options.interpolation("interp")}
+    if divisor := options.take("size_divisor"):
+        step |= {"multiple_of": int(divisor), "multiple": "up"}
     if options.take("keep_ratio", False):
-        return [{"resize": {"rule": "within", "height": height, "width": width, "interpolation": way}}]
-    return [{"resize": {"height": height, "width": width, "interpolation": way}}]
+        step = {"rule": "within", **step}
+    return [{"resize": step}]
 
 
 def _long(options: Options) -> Entries:
@@ -80,7 +79,12 @@ READERS: Mapping[str, Reader] = {
 
 
 class PaddleSeg(FamilySteps):
-    """`#val` is the default of a configuration. What its export appends (softmax, argmax) is part of the artifact."""
+    """`#val` is the default of a configuration.
+
+    The largest of the classes' scores is the answer. `output_op` of `deploy.yaml` says what the export appended: with
+    `argmax`, its default, the artifact gives the answer itself; of `softmax` and `none` the predictor takes the
+    largest (paddleseg/core/export.py and deploy/python/infer.py of 2.10).
+    """
 
     parts: ClassVar[Mapping[str, Sequence[str]]] = {
         "Deploy": ("Deploy", "transforms"),
@@ -90,7 +94,7 @@ class PaddleSeg(FamilySteps):
     }
     readers: ClassVar[Mapping[str, Reader]] = READERS
 
-    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
+    def before(self, content: Configuration, part: str, place: Place) -> Entries:
         path = self.parts[part]
         steps = translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
         rgb = inside(content, *path[:-1], "to_rgb")
@@ -98,7 +102,14 @@ class PaddleSeg(FamilySteps):
         # `Normalize` makes floats itself: before it the cast changes nothing, and no sample could show it.
         plain = not steps or (isinstance(steps[0], dict) and "normalize" in steps[0])
         cast = [] if plain else [{"cast": {"dtype": "float32"}}]
-        return Listed([{"decode": {"order": order}}, *cast, *steps, "layout"], [])
+        return [{"decode": {"order": order}}, *cast, *steps, "layout"]
+
+    def after(self, content: Configuration, part: str, place: Place) -> Entries:
+        appended = str(inside(content, "Deploy", "output_op") or "argmax") if part == "Deploy" else "none"
+        if appended not in ("argmax", "softmax", "none"):
+            options = Options("output_op", {}, f"{place.name}: Deploy")
+            raise options.wrong(f"it is {appended!r}, and not argmax, softmax or none")
+        return [] if appended == "argmax" else [{"argmax": {"axis": 0}}]
 
 
 plugin: FamilySteps = PaddleSeg()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from exporter.steps.families.base import FamilySteps, Listed, Place, Reader, inside
+from exporter.steps.configuration import Configuration
+from exporter.steps.families.base import Entries, FamilySteps, Place, Reader, inside
+from exporter.steps.families.kinds.paddleclas import READERS as CLAS
 from exporter.steps.families.kinds.paddleclas import plugin as paddleclas
 from exporter.steps.families.kinds.paddledet import plugin as paddledet
 from exporter.steps.families.kinds.paddleocr import READERS as OCR
@@ -22,21 +24,23 @@ class PaddleX(FamilySteps):
         "Deploy": ("Deploy", "transforms"),
     }
 
-    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
-        return self.family(content, part).read(content, part, place)
+    def before(self, content: Configuration, part: str, place: Place) -> Entries:
+        return self.family(content, part).before(content, part, place)
 
-    def readers_of(self, content: Mapping[str, Any], part: str) -> Mapping[str, Reader]:
-        return self.family(content, part).readers
+    def after(self, content: Configuration, part: str, place: Place) -> Entries:
+        return self.family(content, part).after(content, part, place)
 
-    def family(self, content: Mapping[str, Any], part: str) -> FamilySteps:
+    def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
+        return self.family(content, part).readers_of(content, part)
+
+    def family(self, content: Configuration, part: str) -> FamilySteps:
         """The family whose form a part of a file has."""
         if part != "PreProcess":
             return paddledet if part == "Preprocess" else paddleseg
         listed = inside(content, *self.parts[part])
         names = {str(next(iter(one), "")) for one in listed or () if isinstance(one, Mapping)}
-        own = {"RecResizeImg", "DetResizeForTest", "DetLabelEncode", "CTCLabelEncode", "MultiLabelEncode", "KeepKeys"}
-        of_ocr = bool(names & own & set(OCR))
-        return paddleocr if of_ocr else paddleclas
+        own = {*(set(OCR) - set(CLAS)), "KeepKeys"}
+        return paddleocr if names & own else paddleclas
 
 
 plugin: FamilySteps = PaddleX()
