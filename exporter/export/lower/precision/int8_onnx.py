@@ -143,7 +143,7 @@ class _Maker:
             activation_qType=kinds[self._order.settings.activations],
             tensors_range=self._ranges,
             nodes_to_quantize=[],
-            nodes_to_exclude=[*(self.layers[one] for one in kept), *self._endless],
+            nodes_to_exclude=[*(self.layers[one] for one in kept), *self._endless, *self._outside(kept)],
             op_types_to_quantize=[*LAYERS, *BETWEEN],
             extra_options={
                 "ActivationSymmetric": signed,
@@ -153,6 +153,25 @@ class _Maker:
         )
         quantizer.quantize_model()
         return finished(_float_outputs(quantizer.model.model))
+
+    def _outside(self, kept: tuple[str, ...]) -> list[str]:
+        """The nodes that may compute between layers in int8, and have none before or none behind them.
+
+        The quantizer rounds what such a node reads and gives all the same: noise that no kept layer takes away. With
+        all 64 layers of PP-OCRv4's detector in float32 there were 3.8 dB.
+        """
+        if not kept:
+            return []
+        lowered = {node for layer, node in self.layers.items() if layer not in kept}
+        nodes = self._model.graph.node
+        given = {name for node in nodes if node.name in lowered for name in node.output}
+        taken = {name for node in nodes if node.name in lowered for name in node.input}
+        between = [node for node in nodes if node.op_type in BETWEEN]
+        for node in between:  # in the order of the graph: what it reads is known
+            given |= set(node.output) if given & set(node.input) else set()
+        for node in reversed(between):
+            taken |= set(node.input) if taken & set(node.output) else set()
+        return [node.name for node in between if not (given & set(node.input) and taken & set(node.output))]
 
     def describe(self, content: bytes) -> dict[str, RoundedLayer]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""

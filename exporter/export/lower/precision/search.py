@@ -104,20 +104,34 @@ def _search(
         doing(f"quantising {layer} alone ({number} of {len(layers)})")
         alone[layer] = make(tuple(one for one in layers if one != layer))
     most = max(one.size for one in alone.values())
+    noise = {name: 10 ** (-one.snr_db / 10) for name, one in alone.items()}
     # The noise that a layer adds, for each byte that it saves: a small layer in float32 costs little.
-    price = {name: 10 ** (-one.snr_db / 10) / (most - one.size + _OVERHEAD) for name, one in alone.items()}
-    worst = sorted((one for one in layers if one not in kept), key=lambda one: -price[one])
+    price = {name: noise[name] / (most - one.size + _OVERHEAD) for name, one in alone.items()}
     candidates = [first]
+    # By price, the layers that save most come last. Where one of these alone is too noisy, every layer would be kept
+    # for it; by noise it is kept first.
+    worst = sorted((one for one in layers if one not in kept), key=lambda one: -price[one])
+    count = _fewest(worst, lambda names: make((*kept, *names)), wanted, candidates)
+    if count == len(worst):
+        worst.sort(key=lambda one: -noise[one])
+        count = _fewest(worst, lambda names: make((*kept, *names)), wanted, candidates)
+    return (*kept, *worst[:count]), Tried({name: one.snr_db for name, one in alone.items()}, tuple(candidates))
+
+
+def _fewest(
+    worst: list[str], make: Callable[[tuple[str, ...]], Candidate], wanted: float, candidates: list[Candidate]
+) -> int:
+    """How many of these layers have to be kept, the first of them, so that the budget holds; all are enough."""
     low, high, step = 0, len(worst), 1  # `low` layers kept are too few; `high` are enough, or all there are
     while high - low > 1:
         count = min(low + step, high - 1)
         doing(f"keeping {count} of {len(worst)} layers in float32")
-        candidates.append(make((*kept, *worst[:count])))
+        candidates.append(make(tuple(worst[:count])))
         if candidates[-1].snr_db >= wanted:
             high, step = count, max(1, (count - low) // 2)
         else:
             low, step = count, step * 2
-    return (*kept, *worst[:high]), Tried({name: one.snr_db for name, one in alone.items()}, tuple(candidates))
+    return high
 
 
 def front(candidates: Collection[Candidate]) -> list[Candidate]:

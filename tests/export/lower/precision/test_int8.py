@@ -16,7 +16,7 @@ from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.int8_onnx import run
 from exporter.export.lower.precision.kinds.int8 import plugin
 from exporter.export.lower.precision.noise import snr_db
-from exporter.export.lower.precision.search import Candidate, front
+from exporter.export.lower.precision.search import Candidate, choose, front
 from exporter.export.lower.precision.speed import speedup
 from exporter.export.lower.stored import stored_digests
 from exporter.prove.proofs.kinds.weights import prove_rounded
@@ -154,6 +154,44 @@ def test_the_search_keeps_the_worst_layers_until_the_budget_holds(tmp_path: Path
 def test_the_search_keeps_nothing_where_the_budget_holds_at_once(tmp_path: Path) -> None:
     details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=1), search=True)))
     assert details["kept"] == []
+
+
+def test_what_stands_beside_a_kept_layer_is_not_rounded_either(tmp_path: Path) -> None:
+    """Else no layer that is kept takes the noise of the additions and products around it away."""
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        constant("many", 1 + RNG.normal(size=32)),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Mul", ["hidden", "many"], ["scaled"]),
+        helper.make_node("Add", ["scaled", "many"], ["moved"]),
+        helper.make_node("MatMul", ["moved", "two.w_0"], ["y"]),
+    ]
+    content = made(model(nodes, {"x": [None, 16]})).content
+    rounded = {}
+    for kept in ((), ("two",)):
+        place = tmp_path / str(len(kept))
+        plugin.write(order(place, content, keep=kept))
+        graph = onnx.load(place / "onnx-int8/model.onnx").graph
+        of = {name: node.op_type for node in graph.node for name in node.output}
+        rounded[kept] = [of[node.input[0]] for node in graph.node if node.op_type in ("Mul", "Add")]
+    assert rounded[()] == ["DequantizeLinear", "DequantizeLinear"]
+    assert rounded[("two",)] == ["DequantizeLinear", "Mul"], "the first reads what the layer in int8 gives"
+
+
+def test_a_layer_that_saves_most_and_is_too_noisy_alone_does_not_keep_all_others(tmp_path: Path) -> None:
+    """By price the large layer comes last, and every other layer would be kept before it."""
+    alone = {"large": 10.0, "small": 30.0, "least": 40.0}
+    bytes_saved = {"large": 10**7, "small": 1000, "least": 1000}
+
+    def make(kept: tuple[str, ...]) -> Candidate:
+        lowered = [layer for layer in alone if layer not in kept]
+        sum_of_noise = sum(10 ** (-alone[layer] / 10) for layer in lowered)
+        size = 2 * 10**7 - sum(bytes_saved[layer] for layer in lowered)
+        return Candidate(kept, size, -10 * float(np.log10(sum_of_noise)) if lowered else 200.0)
+
+    kept, _ = choose(order(tmp_path, network(), Budget(min_snr_db=25), search=True), list(alone), make)
+    assert kept == ("large",)
 
 
 def test_the_front_holds_what_nothing_beats_in_both() -> None:
