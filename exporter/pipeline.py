@@ -14,7 +14,7 @@ from pathlib import Path
 
 from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
-from exporter.base.files import locked, sha256_file, user_cache, write_draft
+from exporter.base.files import locked, user_cache, write_draft
 from exporter.base.registry import Registry
 from exporter.bundle.bom import require_library
 from exporter.bundle.contents import contents, with_costs, with_record
@@ -43,14 +43,15 @@ from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
 from exporter.engines.device import Device, choose_device
 from exporter.export.lower.convert import convert_all, refuse_precisions
-from exporter.export.sources.foreign import adopt, format_of
+from exporter.export.sources.foreign import format_of
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration, refuse_noise
 from exporter.prove.goldens.record import Exported, record
+from exporter.prove.judge.candidates import digests, judge_file, refuse_engines, runs_of, with_candidates
 from exporter.prove.judge.judge import blame, harness_of, judge
 from exporter.prove.judge.report import Report
-from exporter.prove.preflight.cases import needs_data, trial
+from exporter.prove.preflight.cases import needs_data, observed, trial
 from exporter.prove.preflight.evidence import judged
 from exporter.prove.preflight.files import refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
@@ -256,7 +257,7 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
     checkpoint, metric = make(plan.weights, setting)
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
-            conversion = convert_all(spec, checkpoint, draft, setting, samples)
+            conversion = convert_all(spec, checkpoint, draft, setting, samples, observed(spec))
         converted = Hashed.of(draft)
         content = contents(spec, conversion, converted.files, checkpoint, metric)
         exported = Exported(conversion.output_names, conversion.parameters)
@@ -264,7 +265,8 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
         subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
         proven = Hashed.of(draft, converted)
         harness = harness_of(subject, plan.runs, setting)
-        report = judge(harness, about(content, device.notes, device=device.name))
+        told = about(content, device.notes, device=device.name)
+        report = with_candidates(judge(harness, told), subject, told, setting)
         own = root / spec.name / content.version
         place = own if report.verdict.passed else own.with_name(FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
@@ -292,21 +294,23 @@ def judge_foreign(spec: Spec, file: Path, setting: Setting) -> Report:
         UsageError, EnvironmentLacks, ModelError: as the steps; or the file takes or gives other tensors.
         BundleError: the file is damaged.
     """
-    own = {"formats": (format_of(file),), "precisions": {"fp32": PrecisionSettings()}}
-    plan = resolve(spec.model_copy(update=own), setting, trains=False)
+    format = format_of(file, "--artifact")
+    engines = spec.engines if "engines" in spec.model_fields_set else ()
+    refuse_engines(format, engines)
+    ours = "pdmodel" if format == "pdmodel" else "pir"
+    own = {"formats": (ours,), "engines": ("paddle_inference",), "precisions": {"fp32": PrecisionSettings()}}
+    plan = resolve(spec.model_copy(update={**own, "candidates": ()}), setting, trains=False)
     spec, checkpoint = plan.spec, plan.weights.require()
     with scratch() as draft:
         conversion = convert_all(spec, checkpoint, draft, setting)
-        foreign = adopt(file, conversion.artifacts[0], draft, setting)
-        conversion = replace(conversion, artifacts=(foreign,))
         content = contents(spec, conversion, Hashed.of(draft).files, checkpoint)
         exported = Exported(conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = subject_in(content, spec, (draft, draft / GOLDEN), plan.device.name, checkpoint)
-        harness = harness_of(with_samples(subject, setting), plan.runs, setting)
-        note = f"judged is {file} (sha256 {sha256_file(file)}), which another tool wrote"
-        report = judge(harness, about(content, (note, *plan.device.notes), device=plan.device.name))
-        return blame(harness, report, None)
+        runs = [run for run in plan.runs if run.format == "source"] + [*runs_of(format, engines)]
+        note = f"judged is {file} (sha256 {digests(file)}), which another tool wrote"
+        said = about(content, (note, *plan.device.notes), device=plan.device.name)
+        return judge_file(with_samples(subject, setting), file, runs, said, setting)
 
 
 @dataclass(frozen=True)

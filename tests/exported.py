@@ -44,6 +44,15 @@ def write_artifacts(folder: Path) -> None:
     save_file(parameters, folder / "checkpoint.safetensors")
 
 
+def as_ir(onnx: Path, xml: Path) -> Path:
+    """Write an ONNX as OpenVINO's own IR in full precision, with the `.bin` beside it; return its path."""
+    import openvino
+
+    openvino.save_model(openvino.convert_model(onnx), xml, compress_to_fp16=False)
+    xml.write_text(xml.read_text().rstrip())  # one byte less is a damaged file
+    return xml
+
+
 def _write_onnx(folder: Path) -> None:
     """By paddle2onnx; by the exporter's own writer on a Python without it (3.13)."""
     if importlib.util.find_spec("paddle2onnx") is None:

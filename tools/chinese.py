@@ -130,6 +130,10 @@ SENTENCES = {
         "d4de384f",
         "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。读不了 `formats` 中任何一种格式的运行时会被拒绝，未知名称也会；`pir` 从 Paddle 3.0 起才能读取。",
     ),
+    "candidates": (
+        "3f52b6ba",
+        "其他工具由该模型生成的文件，每项为路径或 `{file: …, name: …}`：发布时与自己的产物一样评判，以其名称列出；bundle 不收录这些文件（docs/sources.md）。",
+    ),
     "waivers": ("2351a615", "暂时允许不成立的断言。"),
     "pipeline": ("0dfe02f9", "模型前后的处理步骤，在训练与部署之间逐步比对（docs/pipeline.md）。"),
     "section pipeline": ("7bab357a", "模型前后的处理步骤（训练时的与部署时的），以及用来比对它们的原始样本。"),
@@ -229,6 +233,9 @@ SENTENCES = {
         "1d595f23",
         "作为对照运行 fp32 的引擎；不写时为同一引擎，而 `paddle_inference_int8` 的对照是 `paddle_inference_default`。",
     ),
+    "section candidates[]": ("02f0b254", "其他工具由该模型生成的文件，以自己产物的断言与对照来评判。"),
+    "candidates[].file": ("df70a2c5", "ONNX、`.json`、`.pdmodel` 或 OpenVINO 的 `.xml`；参数放在旁边。"),
+    "candidates[].name": ("49035477", "其断言所用的名称；不写时取文件名。"),
     "section waivers[]": ("2d055c36", "豁免：匹配该模式的断言在截止日期之前可以不成立，每份报告都会写明。"),
     "waivers[].claim": (
         "c626ded3",

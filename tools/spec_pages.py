@@ -75,6 +75,10 @@ engines: [paddle_inference, onnxruntime]
   fp32:
   int8: {noise: true, budget: {min_speedup: {engine: onnxruntime, ratio: 1.5, batch: 1}}}
 """,
+    "candidates[]": """candidates:
+  - theirs/model.onnx
+  - {file: intel/model.xml, name: intel}
+""",
     "waivers[]": """waivers:
   - claim: onnx/openvino/*
     reason: GRU with lengths, reported to OpenVINO
@@ -169,7 +173,7 @@ def _yaml(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_yaml, value)) + "]"
     if isinstance(value, str):
-        return value
+        return value or '""'
     return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 

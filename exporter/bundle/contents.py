@@ -12,6 +12,7 @@ from exporter.bundle.source import file_digests
 from exporter.bundle.write import content_version
 from exporter.export.lower.convert import Conversion
 from exporter.prove.goldens.record import Record
+from exporter.prove.judge.candidates import digests
 from exporter.prove.judge.report import weights_note
 from exporter.prove.verdict.claim import Verdict
 from exporter.spec.model import Spec
@@ -39,7 +40,12 @@ def contents(
     untrained = weights_note(spec)
     if spec.model == FACTORY:
         untrained += f" (sha256 {' and '.join(file_digests(spec).values())})"
-    notes = (untrained, measured.note if measured else "")
+    judged = [
+        f"the candidate {one.name} is {one.file} (sha256 {digests(Path(one.file))}): a release judges it, and the "
+        "bundle does not hold it"
+        for one in spec.candidates
+    ]
+    notes = (untrained, measured.note if measured else "", *judged)
     return Content.model_validate(
         {
             "schema": MANIFEST_VERSION,

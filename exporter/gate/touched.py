@@ -189,12 +189,14 @@ def _files_of(spec: Spec) -> Iterator[Path]:
     Raises:
         UsageError: it names a module that is not there.
     """
+    from exporter.export.sources.foreign import beside
     from exporter.spec.named import Names, named
     from exporter.steps.deployed import FILES
     from exporter.steps.settle import NAMED
 
     if spec.source is not None:  # ranges are read from these, also from one that the change adds
         yield from (Path(str(spec.args["program"])).parent / name for name in FILES)
+    yield from filter(None, (beside(Path(candidate.file)) for candidate in spec.candidates))
     for kind, text in named(spec):
         if kind in (Names.FILE, Names.STEPS) and "\0" not in text:
             yield Path(text)

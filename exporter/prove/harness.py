@@ -27,7 +27,7 @@ from exporter.engines.base import Runnable, SourceModel
 from exporter.engines.cost import beyond
 from exporter.engines.job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.convert import FORMATS
+from exporter.export.lower.convert import folds
 from exporter.process.answers import Event
 from exporter.process.pool import in_order
 from exporter.process.scratch import scratch
@@ -103,7 +103,7 @@ class Bench:
         Only where the writer of its format folds, whatever the manifest says.
         """
         artifact = self.artifacts.get(variant)
-        return artifact is not None and FORMATS[artifact.format].folds and bool(artifact.details.get("folded"))
+        return artifact is not None and folds(artifact.format) and bool(artifact.details.get("folded"))
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:

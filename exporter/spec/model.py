@@ -9,19 +9,13 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    JsonValue,
-    Strict,
-    field_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict, field_serializer, model_validator
 
 from exporter.base.errors import closest
 from exporter.base.references import factory_text
 from exporter.base.tensors import TensorSpec
+from exporter.spec.candidates import Candidate as Candidate
+from exporter.spec.candidates import Candidates
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.named import Names, Pattern, known_target
 from exporter.spec.pipeline import Pipeline, Unrated, fit
@@ -176,7 +170,7 @@ Precisions = Annotated[
 Arguments = dict[Identifier, JsonValue]
 
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
-ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
+ONLY_VERDICT = frozenset(("budget", "candidates", "engines", "version", "waivers"))
 
 #: The oldest that `writer: program` writes.
 OLDEST_OPSET = 17
@@ -291,6 +285,11 @@ class Spec(Frozen):
     )
     pipeline: Pipeline | None = Field(
         None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."
+    )
+    candidates: Candidates = Field(
+        (),
+        description="Files that other tools made of the model, each a path or `{file: …, name: …}`: a release judges "
+        "them as its own, under their names, and holds none of them (docs/sources.md).",
     )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 

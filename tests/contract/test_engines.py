@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -21,6 +22,7 @@ from exporter.spec.model import Spec
 from exporter.spec.source import FACTORY
 from tests.command import ROOT
 from tests.contract.engine_child import Contract, Devices, contract, probes
+from tests.exported import as_ir
 
 Said: TypeAlias = Mapping[str, Mapping[str, Availability]]
 SPEC = {
@@ -103,6 +105,10 @@ def artifact(format: str, bundle: Bundle, *, of_a_file: bool = False) -> Runnabl
         model = factory_text(FACTORY, program) if of_a_file else spec.model
         source = SourceModel(model, None, 0, spec.input_specs(), outputs, {})
         return Runnable(format, None, "", tuple(spec.inputs), outputs, source)
+    if format == "openvino":
+        variant, folder = bundle.manifest.variants["onnx"], Path(tempfile.mkdtemp())
+        as_ir(bundle.folder / "onnx/model.onnx", folder / "model.xml")
+        return Runnable(format, folder, "model.xml", tuple(variant.inputs), tuple(variant.native_outputs))
     variant = bundle.manifest.variants[format]
     main = next(Path(path) for path in variant.files if not path.endswith(".pdiparams"))
     folder = (bundle.folder / main).parent

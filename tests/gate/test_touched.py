@@ -34,7 +34,10 @@ recipe = Recipe(
 """
 FILES = {
     "specs/one.yaml": SPEC.format("one") + "checkpoint: one.safetensors\n",
-    "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy"),
+    "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy")
+    + "candidates: [intel.xml]\n",
+    "intel.xml": "",
+    "intel.bin": "",
     "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:LeNet\nweights: factory\n"
     "inputs: {inputs: {dtype: float32, shape: [1, 1, 28, 28]}}\n",
     "nets/one.py": "from nets import shared\nfrom . import beside\nimport importlib, paddle\n"
@@ -102,6 +105,8 @@ def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> Non
         ("ways/two.py", {"two"}),
         ("one.safetensors", {"one"}),
         ("two.npy", {"two"}),
+        ("intel.xml", {"two"}),
+        ("intel.bin", {"two"}),
         ("nets/alone.py", set()),
         ("nets/by_name.py", {"one"}),
         ("loaded.bin", {"one"}),

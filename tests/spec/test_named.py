@@ -20,6 +20,7 @@ NO_NAMES = {
     "Prune": "importance",
     "Speedup": "engine over",
     "Waiver": "claim reason",
+    "Candidate": "name",
     "Pipeline": "input",
 }
 

@@ -18,7 +18,7 @@ _Reference = Annotated[
     typer.Option("--reference", help="Instead: a Paddle program, or a spec, that --artifact is held against."),
 ]
 _Artifact = Annotated[
-    Path | None, typer.Option("--artifact", help="A file that another tool wrote: .onnx, .json, .pdmodel.")
+    Path | None, typer.Option("--artifact", help="A file that another tool wrote: .onnx, .json, .pdmodel, .xml.")
 ]
 _Case = Annotated[str | None, typer.Option("--case", help="Only this recorded case.", metavar="NAME")]
 _Repro = Annotated[

@@ -1,4 +1,7 @@
-"""OpenVINO on the CPU: ONNX, and `.pdmodel` by its own Paddle front end; the only file that knows its exceptions."""
+"""OpenVINO on the CPU: its IR, ONNX, and `.pdmodel` by its Paddle front end; the only file that knows its exceptions.
+
+An IR is only judged where another tool wrote it: no format of ours is one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class OpenVino(Engine):
     compiled model is asked what it does.
     """
 
-    formats = ("onnx", "pdmodel")
+    formats = ("onnx", "pdmodel", "openvino")
     precisions = ("fp32", "fp16", "int8")
     #: What is asked for beyond the threads.
     hints: ClassVar[Mapping[str, str]] = {"precision": "f32"}

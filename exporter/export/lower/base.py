@@ -68,7 +68,7 @@ class Artifact:
 
 def main_file(files: Iterable[str]) -> str:
     """Of a variant's files the program, and not the parameters that lie beside it."""
-    return next(name for name in files if not name.endswith(".pdiparams"))
+    return next(name for name in files if not name.endswith((".pdiparams", ".bin")))
 
 
 class Format(ABC):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exporter.base.readers import read
 from exporter.base.readers.base import Content, ModelFacts, Weight, map_file
-from exporter.base.readers.kinds import pdiparams
+from exporter.base.readers.kinds import openvino, pdiparams
 from exporter.base.tensors import digest
 from exporter.export.lower.base import main_file
 
@@ -28,12 +28,15 @@ def stored_weights(
     if beside is not None:
         content = map_file(beside)
         return pdiparams.named(content, str(beside), declared), content
+    numbers = next((folder / name for name in files if name.endswith(".bin")), None)
+    if numbers is not None:  # OpenVINO's, which says itself where each begins
+        openvino.covered(declared, map_file(numbers), str(numbers))
     # ONNX holds its tensors itself; a Paddle program without a file beside it holds none.
     weights = [one for one in declared if one.dtype != "string" and one.nbytes]
     times = Counter(one.name for one in weights)
     # Subgraphs may use a name again; then its place tells them apart.
     named = {one.name if times[one.name] == 1 else f"{one.name}@{at}": one for at, one in enumerate(weights)}
-    return named, map_file(main)
+    return named, map_file(numbers or main)
 
 
 def stored_digests(files: Sequence[str], folder: Path, facts: ModelFacts | None = None) -> dict[str, str]:

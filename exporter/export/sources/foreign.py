@@ -12,14 +12,17 @@ from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import tostring
 
-from exporter.base.errors import UsageError
+from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import write_draft
 from exporter.base.readers import read, read_program
 from exporter.base.readers.base import ModelFacts
+from exporter.base.readers.kinds import openvino
+from exporter.base.readers.xml import parse
 from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.stored import stored_digests
+from exporter.export.lower.stored import stored_digests, stored_weights
 from exporter.process.job import job
 from exporter.process.workers import SINGLE_THREAD, Setting, call
 
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     import onnx
 
 #: The format of a file, by its ending.
-FORMATS: Mapping[str, str] = {".onnx": "onnx", ".json": "pir", ".pdmodel": "pdmodel"}
+FORMATS: Mapping[str, str] = {".onnx": "onnx", ".json": "pir", ".pdmodel": "pdmodel", ".xml": "openvino"}
+#: The file beside a program that holds its numbers, by the format.
+_BESIDE = {"pir": ".pdiparams", "pdmodel": ".pdiparams", "openvino": ".bin"}
 
 
 @dataclass(frozen=True)
@@ -39,48 +44,113 @@ class RenameRequest:
     names: Mapping[str, str]
 
 
-def format_of(file: Path) -> str:
-    """Return the format of a file that is to be judged.
+@dataclass(frozen=True)
+class Adopted:
+    """A file of another tool as a variant. `traced` says that some tensor which it stores is one of the model's."""
+
+    artifact: Artifact
+    traced: bool
+
+
+def format_of(file: Path, where: str) -> str:
+    """Return the format of a file that is to be judged; `where` names the option or key that names the file.
 
     Raises:
         UsageError: it is of no format that can be.
     """
     if not file.is_file():
-        raise UsageError("no such file", where=f"--artifact {file}", hint="check the path")
+        raise UsageError("no such file", where=f"{where} {file}", hint="check the path")
     if (format := FORMATS.get(file.suffix)) is None:
         hint = f"give a file that ends in {', '.join(FORMATS)}"
-        raise UsageError(f"'{file.suffix}' is no format that can be judged", where=f"--artifact {file}", hint=hint)
+        raise UsageError(f"'{file.suffix}' is no format that can be judged", where=f"{where} {file}", hint=hint)
     return format
 
 
-def adopt(file: Path, own: Artifact, folder: Path, setting: Setting) -> Artifact:
-    """Put a copy of a foreign file in the place of our own artifact of its format, below `folder`.
+def beside(file: Path) -> Path | None:
+    """Return where the numbers of a program lie; None where its format holds them itself."""
+    suffix = _BESIDE.get(FORMATS.get(file.suffix, ""))
+    return file.with_suffix(suffix) if suffix else None
+
+
+def read_foreign(file: Path) -> ModelFacts:
+    """Tell what a file is whose numbers are all there; nothing of it runs.
 
     Raises:
-        UsageError: it takes or gives another number of tensors than the model.
-        BundleError: the file is damaged.
+        BundleError: it is damaged, truncated, or does more than compute.
     """
     facts = read_program(file)
-    names = {**_paired("input", facts.inputs, own.inputs, file), **_paired("output", facts.outputs, own.outputs, file)}
-    place = folder / own.variant
-    shutil.rmtree(place)
+    numbers = beside(file)
+    if numbers is None or not facts.weights:
+        return facts
+    if not numbers.is_file():
+        what = f"its numbers are not there: {numbers.name}, with {len(facts.weights)} tensors"
+        raise BundleError(what, where=str(file), hint="put both files of the program side by side")
+    stored_weights((file.name, numbers.name), file.parent, facts)
+    return facts
+
+
+def adopt(file: Path, own: tuple[Artifact, Path], folder: Path, setting: Setting) -> Adopted:
+    """Put a copy of a foreign file below the empty `folder`, under the names of one of our artifacts.
+
+    `own` is that artifact, of any format in full precision, and the folder that it lies in.
+
+    Raises:
+        UsageError: the file takes or gives another number of tensors than the model.
+        BundleError: it is damaged.
+    """
+    ours, our_folder = own
+    facts, format = read_foreign(file), FORMATS[file.suffix]
+    names = {
+        **_paired("input", facts.inputs, ours.inputs, file),
+        **_paired("output", facts.outputs, ours.outputs, file),
+    }
+    place = folder / format
     place.mkdir()
-    main = place / Path(own.main).name
+    main = place / f"model{file.suffix}"
     setting.say(f"reading {file.name}")
-    parameters = file.with_suffix(".pdiparams")
-    if own.format != "onnx" and parameters.is_file():
-        shutil.copyfile(parameters, main.with_suffix(".pdiparams"))
+    numbers = beside(file)
+    if numbers is not None and numbers.is_file():
+        shutil.copyfile(numbers, main.with_suffix(numbers.suffix))
     call(rename, RenameRequest(file.absolute(), main, names), setting.limits, environment=SINGLE_THREAD)
-    files = tuple(sorted(f"{own.variant}/{path.name}" for path in place.iterdir()))
+    files = tuple(sorted(f"{format}/{path.name}" for path in place.iterdir()))
     written: ModelFacts = read(main)
-    return replace(
-        own,
+    adopted = Artifact(
+        format=format,
+        precision="fp32",
         files=files,
+        inputs=ours.inputs,
+        outputs=ours.outputs,
         native_outputs=tuple(spec.name for spec in written.outputs),
         details={"writer": facts.writer or "unknown"},
         weights=stored_digests(files, folder, written),
-        origins={},
     )
+    known = set(ours.weights.values())
+    rearranged = _rearranged(adopted, folder, ours, our_folder) if format == "openvino" else {}
+    traced = bool(rearranged) or any(digest in known for digest in adopted.weights.values())
+    return Adopted(replace(adopted, details={**adopted.details, "folded": rearranged}), traced)
+
+
+def _rearranged(theirs: Artifact, folder: Path, ours: Artifact, our_folder: Path) -> dict[str, list[str]]:
+    """Return the digests of our tensors by the names of theirs that hold the same numbers in another order or shape.
+
+    OpenVINO transposes the weights of a matrix product when it reads an ONNX.
+    """
+    import numpy as np
+
+    weights, content = stored_weights(ours.files, our_folder)
+    known = {}
+    for name, weight in weights.items():
+        if weight.dtype == "float32" and weight.elements > 1:
+            known[np.sort(weight.array(content).ravel()).tobytes()] = ours.weights[name]
+    stored, numbers = stored_weights(theirs.files, folder)
+    plain = set(ours.weights.values())
+    others = {name: weight for name, weight in stored.items() if theirs.weights[name] not in plain}
+    moved = {
+        name: known.get(np.sort(weight.array(numbers).ravel()).tobytes())
+        for name, weight in others.items()
+        if weight.dtype == "float32" and weight.elements > 1
+    }
+    return {name: [digest] for name, digest in moved.items() if digest is not None}
 
 
 def _paired(kind: str, theirs: Sequence[TensorSpec], ours: Sequence[str], file: Path) -> dict[str, str]:
@@ -99,6 +169,8 @@ def rename(request: RenameRequest) -> None:
         _rename_onnx(request)
     elif request.file.suffix == ".json":
         _rename_pir(request)
+    elif request.file.suffix == ".xml":
+        _rename_openvino(request)
     else:
         _rename_pdmodel(request)
 
@@ -157,3 +229,24 @@ def _rename_pdmodel(request: RenameRequest) -> None:
             for slot in (*operator.inputs, *operator.outputs):
                 _rename_list(slot.arguments, names)
     write_draft(request.into, program.SerializeToString(deterministic=True))
+
+
+def _rename_openvino(request: RenameRequest) -> None:
+    """Give inputs and outputs their names at the ports, where no other name of theirs stays."""
+    net = parse(request.file.read_bytes(), str(request.file))
+    facts = openvino.facts_of(net, 0, str(request.file))
+    new = set(request.names.values())
+    for port in net.iter("port"):
+        if "names" in port.attrib:
+            port.set(
+                "names", openvino.joined(name for name in openvino.names_of(port.get("names", "")) if name not in new)
+            )
+    sources = openvino.source_ports(net)
+    for layer, spec in zip(openvino.main_layers(net, "Parameter"), facts.inputs, strict=True):
+        for port in layer.iterfind("output/port"):
+            port.set("names", openvino.joined([request.names[spec.name]]))
+    for layer, spec in zip(openvino.main_layers(net, "Result"), facts.outputs, strict=True):
+        name, port = request.names[spec.name], sources[layer.get("id", "")]
+        layer.set("output_names", openvino.joined([name]))
+        port.set("names", openvino.joined([name, *openvino.names_of(port.get("names", ""))]))
+    write_draft(request.into, tostring(net, encoding="utf-8", xml_declaration=True))

@@ -162,4 +162,5 @@ def blame(harness: Harness, report: Report, keep: Keep | None) -> Report:
     # Of lower precisions the noise of each layer tells.
     runs = [run for run in harness.runs if run.precision == "fp32" and run.variant in order]
     search = Search(harness.bench, report.verdict, harness.setting, harness.witnesses, subject.no_source, keep)
-    return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))
+    own = localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine)))
+    return replace(report, blames=(*report.blames, *own))

@@ -8,15 +8,17 @@ from pathlib import Path
 
 from exporter.base.errors import BundleError, UsageError, did_you_mean
 from exporter.base.tensors import npy_facts, shapes
+from exporter.export.sources.foreign import format_of, read_foreign
 from exporter.prove.goldens.cases import plan_cases
 from exporter.spec.model import Spec
 
 
 def refuse_files(spec: Spec) -> None:
-    """Make sure that each `.npy` file of an input and each file of calibration samples is there and fits.
+    """Make sure that each `.npy` file of an input, file of calibration samples and candidate is there and fits.
 
     Raises:
         UsageError: one is missing, unreadable, of another dtype, or too short for a case; a pattern names no file.
+        BundleError: a candidate is damaged, or does more than compute.
     """
     for pattern in spec.depends:
         if not glob.glob(pattern, recursive=True):  # noqa: PTH207 - absolute ones too
@@ -28,6 +30,8 @@ def refuse_files(spec: Spec) -> None:
     for name, settings in spec.precisions.items():
         if settings.data is not None:
             _refuse_samples(spec, name, Path(settings.data))
+    for candidate in spec.candidates:
+        _refuse_candidate(spec, Path(candidate.file))
 
 
 def refuse_waivers(spec: Spec) -> None:
@@ -36,7 +40,7 @@ def refuse_waivers(spec: Spec) -> None:
     What a pattern leaves open, by `*`, `?` or `[`, is not judged.
     """
     variants = [name if precision == "fp32" else f"{name}-{precision}" for name, precision in spec.variants()]
-    known = [*variants, "source"]
+    known = [*variants, "source", *(candidate.name for candidate in spec.candidates)]
     for waiver in spec.waivers:
         head, slash, _ = waiver.claim.partition("/")
         if slash and head not in known and not re.search(r"[*?\[]", head):
@@ -45,6 +49,15 @@ def refuse_waivers(spec: Spec) -> None:
                 where="waivers",
                 hint=did_you_mean(head, known),
             )
+
+
+def _refuse_candidate(spec: Spec, file: Path) -> None:
+    """Read a file of another tool; its outputs are counted when it is judged, where the spec names none."""
+    format_of(file, "candidates")
+    facts = read_foreign(file)
+    if len(facts.inputs) != len(spec.inputs):
+        what = f"it takes {len(facts.inputs)} inputs, and the model {len(spec.inputs)}"
+        raise UsageError(what, where=str(file), hint="give a file that was made of this model")
 
 
 def _refuse_npy(spec: Spec, name: str, path: Path) -> None:

@@ -50,7 +50,8 @@ class Subject:
     code are at hand unless `no_source` says why not. `missing` names what the spec plans and the bundle does not
     record. `only` is the one recorded case that is run, where somebody narrowed it; the others then serve as controls.
     `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it, and
-    `costs` what each run took there.
+    `costs` what each run took there. `untraced` are formats of files by other tools that store no tensor of the model
+    as it was: what they compute is all that can be proven of their weights.
     """
 
     spec: Spec
@@ -68,6 +69,7 @@ class Subject:
     device: str = "cpu"
     released_on: tuple[str, ...] = ()
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    untraced: tuple[str, ...] = ()
 
     def bench(self) -> Bench:
         """Where engines run it."""

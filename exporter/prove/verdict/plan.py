@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.engines.base import Engine
-from exporter.export.lower.convert import FORMATS
+from exporter.export.lower.convert import FORMATS, JUDGED_ONLY
 from exporter.spec.model import Spec, Speedup
 from exporter.spec.source import FACTORY
 
@@ -62,7 +62,7 @@ def _ways_of_the_file(spec: Spec) -> tuple[str, ...]:
 
 def only_legacy(spec: Spec) -> bool:
     """Whether every format is made of a trace to a legacy program: whether PIR can hold the model is not asked."""
-    return all(FORMATS[name].legacy for name in spec.formats)
+    return all(name not in JUDGED_ONLY and FORMATS[name].legacy for name in spec.formats)
 
 
 def with_defaults(spec: Spec) -> Spec:

@@ -18,24 +18,28 @@ from exporter.base.registry import Registry
 from exporter.base.tensors import load
 from exporter.engines.base import Runnable
 from exporter.engines.job import EngineCase, EngineJob
+from exporter.export.lower.convert import JUDGED_ONLY
 from exporter.process.workers import Setting
 from exporter.prove.root_cause.program import TAPS
 from exporter.prove.root_cause.taps.base import field, varint
-from tests.exported import OUTPUTS, exported_artifacts
+from tests.exported import OUTPUTS, as_ir, exported_artifacts
 from tests.faults import truncate
 
-MODELS = {"onnx": "model.onnx", "pdmodel": "model.pdmodel", "pir": "model.json"}
-ENGINE = {"onnx": "onnxruntime", "pdmodel": "paddle_inference", "pir": "jit_load"}
+MODELS = {"onnx": "model.onnx", "pdmodel": "model.pdmodel", "pir": "model.json", "openvino": "model.xml"}
+ENGINE = {"onnx": "onnxruntime", "pdmodel": "paddle_inference", "pir": "jit_load", "openvino": "openvino"}
 
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return exported_artifacts(tmp_path_factory)
+    folder = exported_artifacts(tmp_path_factory)
+    (folder / "openvino").mkdir()
+    as_ir(folder / "onnx/model.onnx", folder / "openvino/model.xml")
+    return folder
 
 
 def test_every_format_has_a_tap() -> None:
     formats: Registry[Any] = Registry("exporter.export.lower", "format")
-    assert TAPS.names() == formats.names()
+    assert set(TAPS.names()) == {*formats.names(), *JUDGED_ONLY}
 
 
 @pytest.mark.parametrize("format", MODELS)
@@ -53,7 +57,7 @@ def test_a_tapped_artifact_shows_its_steps_and_puts_out_the_same(format: str, ar
     for name in native:
         # ONNX Runtime fuses less when it must put out what lies between.
         assert np.allclose(values[name], plain[name], rtol=1e-5)
-        assert format == "onnx" or values[name].tobytes() == plain[name].tobytes()
+        assert format in ("onnx", "openvino") or values[name].tobytes() == plain[name].tobytes()
     shapes = {value.shape for value in values.values()}
     assert {(2, 4, 8, 8), (2, 256), (2, 10)} <= shapes
     golden = load(artifacts / "golden.safetensors")

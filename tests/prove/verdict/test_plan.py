@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporter.base.errors import UsageError
+from exporter.export.lower.convert import FORMATS, JUDGED_ONLY
 from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, source_engines, with_defaults
 from exporter.spec.read import validate
 from exporter.spec.source import FACTORY
@@ -103,7 +104,7 @@ def test_engines_that_nobody_named_follow_the_formats(formats: list[str], engine
 
 def test_every_engine_names_formats() -> None:
     for name, engine in ENGINES.all():
-        assert engine.formats and set(engine.formats) <= {"source", "pir", "pdmodel", "onnx"}, name
+        assert engine.formats and set(engine.formats) <= {"source", *FORMATS.names(), *JUDGED_ONLY}, name
 
 
 def test_a_variant_of_another_precision_is_planned_by_its_name() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from exporter.base.errors import BundleError, ExporterError
 from exporter.base.tensors import Array, digest, load
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.convert import FORMATS
+from exporter.export.lower.convert import folds
 from exporter.export.lower.precision.half import rounded_to_half
 from exporter.export.lower.stored import stored_digests, stored_weights
 from exporter.prove.proofs.base import Harness, Proof, Subject, per_variant
@@ -40,7 +40,9 @@ class Weights(Proof):
     reads = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
-        return per_variant(self.kind, harness.variants) if _has_tensors(harness.subject) else frozenset()
+        untraced = harness.subject.untraced
+        told = [pair for pair in harness.variants if pair[0] not in untraced]
+        return per_variant(self.kind, told) if _has_tensors(harness.subject) else frozenset()
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         subject = harness.subject
@@ -152,14 +154,14 @@ def prove_trained(
     parts = {name: frozenset(digests) for name, digests in artifact.details.get("folded", {}).items()}
     folded = [name for name in elements if name not in origins and parts.get(name) and parts[name] <= known]
     arrays = {name: weights[name].array(content) for name in folded}
-    folds = judge_folds(arrays, {name: sorted(parts[name]) for name in folded}, at_hand or {})
-    if wrong := [name for name in folded if folds[name] is Fold.WRONG]:
+    judged = judge_folds(arrays, {name: sorted(parts[name]) for name in folded}, at_hand or {})
+    if wrong := [name for name in folded if judged[name] is Fold.WRONG]:
         reason = f"{len(wrong)} stored tensors are not what was folded out of trained ones, as '{wrong[0]}'"
         return Evidence(Outcome.MISMATCH, reason)
-    again = [name for name in folded if folds[name] is Fold.PROVEN]
+    again = [name for name in folded if judged[name] is Fold.PROVEN]
     unproven = [name for name in folded if name not in again]
     foreign = sorted(set(elements) - set(origins) - set(folded))
-    if foreign and not FORMATS[artifact.format].folds:
+    if foreign and not folds(artifact.format):
         return Evidence(Outcome.MISMATCH, f"{len(foreign)} stored tensors are not the layer's, as '{foreign[0]}'")
     held = set(origins.values()).union(*(_named(parts[name], trained) for name in folded))
     same = {trained[own] for own in held}  # a tensor that two sublayers share is stored once
