@@ -10,6 +10,7 @@ from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.preflight import child
 from exporter.prove.proofs.kinds.metric import is_rated
 from exporter.spec.model import Spec
+from exporter.spec.source import FACTORY
 
 
 def needs_data(spec: Spec) -> bool:
@@ -18,7 +19,12 @@ def needs_data(spec: Spec) -> bool:
 
 
 def trial(spec: Spec) -> Trial:
-    """Return what has a conversion try the layer that it builds, as :func:`try_cases` does; the spec needs no data."""
+    """Return what has a conversion try the layer that it builds, as :func:`try_cases` does; the spec needs no data.
+
+    A model that is a file runs at two sizes only: no Python code is left in it that another size could lead elsewhere.
+    """
+    if spec.model == FACTORY:
+        return observed(spec)
     return Trial(child.try_layer.address, spec.without_verdict())
 
 
