@@ -13,6 +13,7 @@ from exporter.base.tensors import TensorSpec
 from exporter.bundle.manifest import NAME, Manifest, Tensor
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.subject import refuse_contradiction
+from exporter.spec.source import holds_program, only_program
 
 _KINDS = {"pir": "PIR program", "pdmodel": "ProgramDesc", "onnx": "ONNX model"}
 _KINDS |= {"pdiparams": "Paddle parameters", "safetensors": "safetensors", "pdparams": "Paddle's pickle"}
@@ -72,12 +73,16 @@ class InspectedBundle:
 def inspect(path: Path) -> InspectedFile | InspectedBundle:
     """Return what lies at `path`: of a bundle (its folder or its manifest) also what each variant holds.
 
+    Of the folder of a Paddle program that is no bundle, what the program is.
+
     Raises:
-        UsageError: nothing is there, or nothing that we know.
+        UsageError: nothing is there, or nothing that we know; a folder holds more than one program.
         BundleError: it is damaged; of a bundle, every file is checked, and the verdict that it states.
     """
     if path.name == NAME and path.is_file():
         path = path.parent
+    if path.is_dir() and not (path / NAME).exists() and holds_program(path):
+        path = only_program(path)
     if path.is_dir():
         bundle = open_bundle(path)
         refuse_contradiction(bundle)

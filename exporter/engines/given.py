@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,26 +49,38 @@ class GivenFile(Engine):
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         _, arguments = split_factory(artifact.source.model)
-        program = Path(arguments["program"])
+        _, plain = split_factory(arguments["model"]) if "pipeline" in arguments else (None, arguments)
+        program = Path(plain["program"])
         facts = read_program(program)
-        if len(facts.outputs) != len(artifact.outputs):
-            raise EngineRefused(f"the file puts out {len(facts.outputs)} tensors, not {len(artifact.outputs)}")
-        inputs = {name: spec.name for name, spec in zip(arguments["inputs"], facts.inputs, strict=True)}
         natives = [spec.name for spec in facts.outputs]
-        by_name = set(natives) == set(artifact.outputs)  # a spec may give other names, in the order of the file
-        outputs = dict(zip(artifact.outputs, artifact.outputs if by_name else natives, strict=True))
+        names = natives if plain is not arguments else _called(natives, artifact.outputs)
+        inputs = {name: spec.name for name, spec in zip(plain["inputs"], facts.inputs, strict=True)}
         with tempfile.TemporaryDirectory(prefix="exporter-") as place:
             model = Path(place, f"model{program.suffix}")
             model.symlink_to(program.resolve())
-            if parameters := arguments.get("parameters"):
+            if parameters := plain.get("parameters"):
                 model.with_suffix(".pdiparams").symlink_to(Path(parameters).resolve())
             files = Runnable(
                 facts.format,
                 Path(place),
                 model.name,
                 tuple(inputs.values()),
-                tuple(outputs.values()),
+                tuple(natives),
                 threads=artifact.threads,
             )
             with self.served_by.open(files, device) as session:
-                yield _Renamed(session, inputs, outputs)
+                renamed = _Renamed(session, inputs, dict(zip(names, natives, strict=True)))
+                yield renamed if plain is arguments else _folded(renamed, plain["inputs"], arguments, artifact.outputs)
+
+
+def _called(natives: Sequence[str], outputs: Sequence[str]) -> Sequence[str]:
+    """What a spec calls the file's outputs: by their own names where it names just these, else by their places."""
+    if len(natives) != len(outputs):
+        raise EngineRefused(f"the file puts out {len(natives)} tensors, not {len(outputs)}")
+    return natives if set(natives) == set(outputs) else outputs
+
+
+def _folded(session: Session, names: Sequence[str], said: Mapping[str, object], outputs: Sequence[str]) -> Session:
+    from exporter.engines.folded_file import FoldedFile  # pydantic and the steps, which few specs need
+
+    return FoldedFile(session, names, said, outputs)

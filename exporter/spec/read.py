@@ -36,6 +36,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
     for override in overrides:
         apply_override(content, override)
+    _refuse_beside_source(content, path, marks)
     return validate(completed(content), str(path), marks)
 
 
@@ -47,9 +48,21 @@ def completed(content: Content) -> Content:
     """
     if not isinstance(content.get("source"), str) or "model" in content:
         return content
-    dims = content.get("dims")
-    keys = keys_of(read_source(Path(content["source"])), dims if isinstance(dims, dict) else None)
-    return {**keys, **content, "dims": keys["dims"]}
+    dims = content.get("dims", {})
+    given = dims if isinstance(dims, dict) else None
+    keys = keys_of(read_source(Path(content["source"])), given, content)
+    return {**keys, **content, "dims": dims if given is None else keys["dims"]}
+
+
+def _refuse_beside_source(content: Content, path: Path, marks: yaml12.Marks) -> None:
+    """Make sure that a spec with a `source` names no other model and no other weights."""
+    if "source" in content:
+        for key in ("model", "args", "recipe", "checkpoint", "weights"):
+            if content.get(key) is not None:
+                line, column = _mark(marks, (key,))
+                where = f"{path}:{line}:{column}" if line else f"{path}: {key}"
+                what = f"{key} and source exclude each other: the file says what the model and its weights are"
+                raise UsageError(what, where=where, hint=f"leave {key} out, or source")
 
 
 def validate(content: Content, source: str, marks: yaml12.Marks | None = None) -> Spec:

@@ -98,7 +98,7 @@ def read_source(path: Path, parameters: Path | None = None) -> Source:
         UsageError: there is none, or more than one; it is a file of another kind, or its parameters are not there.
         BundleError: the program is damaged, or the parameters are truncated or another program's.
     """
-    program = _only_program(path) if path.is_dir() else path
+    program = only_program(path) if path.is_dir() else path
     if other := _OTHERS.get(program.suffix):
         raise UsageError(f"this is {other[0]}", where=str(program), hint=other[1])
     if not program.is_file():
@@ -115,14 +115,32 @@ def read_source(path: Path, parameters: Path | None = None) -> Source:
     return Source(program, stored, facts)
 
 
-def _only_program(folder: Path) -> Path:
-    files = sorted(file for file in folder.iterdir() if file.suffix in _PROGRAMS and file.is_file())
+def holds_program(folder: Path) -> bool:
+    """Return whether a folder holds files that are called as programs are."""
+    return any(file.name in _USUAL or _has_parameters(file) for file in _programs(folder))
+
+
+def _has_parameters(program: Path) -> bool:
+    return program.suffix == ".pdmodel" or program.with_suffix(".pdiparams").is_file()
+
+
+def _programs(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in _PROGRAMS and file.is_file())
+
+
+def only_program(folder: Path) -> Path:
+    """The program of a folder: of one that is called as usual, or is the only one with parameters.
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
+    files = _programs(folder)
     if usual := [folder / name for name in _USUAL if (folder / name) in files]:
         stems = {file.stem for file in usual}
         if len(stems) == 1:
             return usual[0]
         files = usual
-    programs = [file for file in files if file.suffix == ".pdmodel" or file.with_suffix(".pdiparams").is_file()]
+    programs = [file for file in files if _has_parameters(file)]
     if len(programs) == 1:
         return programs[0]
     if not programs:
@@ -135,44 +153,57 @@ def _only_program(folder: Path) -> Path:
 def runtime_file(program: Path) -> Path | None:
     """The file for the runtimes that belongs to a program: beside the only one of its folder; None without one."""
     try:
-        only = _only_program(program.parent)
+        only = only_program(program.parent)
     except UsageError:  # of two programs nothing says whose it is
         return None
     return deployed_beside(program.parent) if only.stem == program.stem else None
 
 
-def keys_of(source: Source, dims: Mapping[str, Range] | None = None) -> Content:
+def keys_of(source: Source, dims: Mapping[str, Range] | None = None, spec: Content | None = None) -> Content:
     """Return the keys of a spec that follow from a program: model, inputs, dims, outputs, weights.
 
     `dims` are ranges that somebody gave, by the names that open dims get here: batch, height, width, or `NAME_AXIS`.
+    `spec` is what a spec says besides; where it gives `inputs` itself, as one with `fold: true` has to, their shapes
+    name the dims.
 
     Raises:
-        UsageError: nothing says how large a dim may be, or a given one is none of the program's; the file for the
-            runtimes beside it is damaged.
+        UsageError: nothing says how large a dim may be; one of the command line is none of the program's; the file for
+            the runtimes beside it is damaged.
     """
-    ranged, told, inputs = dict(dims or {}), source.told(), source.inputs
-    used = dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str))
-    if strange := [name for name in ranged if name not in used]:
+    ranged, told, own = dict(dims or {}), source.told(), source.inputs
+    said = spec.get("inputs") if spec is not None else None
+    used = _words(map(_shape, said.values()) if isinstance(said, dict) else [one.shape for one in own])
+    if strange := [name for name in ranged if name not in used and spec is None]:
         hint = f"name one of: {', '.join(used)}" if used else "leave it out: every size is fixed"
         raise UsageError(f"no input has a dim '{strange[0]}'", where="--dim", hint=hint)
     ranges = {**DIMS, **told.dims, **ranged}
-    if lacking := [name for name in used if name not in ranges]:
+    if lacking := [name for name in used if name not in ranges and not isinstance(said, dict)]:
         options = " ".join(f"--dim {name}=1..64" for name in lacking)
+        keys = f"dims: {{{', '.join(f'{name}: {{min: 1, typical: 16, max: 64}}' for name in lacking)}}}"
         what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
-        raise UsageError(what, where=str(source.program), hint=f"say it, as in: {options}")
+        raise UsageError(what, where=str(source.program), hint=f"say it, as in: {keys if spec else options}")
     parameters = {"parameters": str(source.parameters)} if source.parameters else {}
-    filled = values_of(inputs, told)
+    filled = values_of(own, told)
     return {
         "name": source.name,
         "model": FACTORY,
-        "args": {"program": str(source.program), **parameters, "inputs": [one.key for one in inputs]},
-        "inputs": {
-            one.key: {"dtype": one.dtype, "shape": list(one.shape), "values": filled[one.key]} for one in inputs
-        },
-        "dims": {name: dict(ranges[name]) for name in used},
+        "args": {"program": str(source.program), **parameters, "inputs": [one.key for one in own]},
+        "inputs": {one.key: {"dtype": one.dtype, "shape": list(one.shape), "values": filled[one.key]} for one in own},
+        "dims": {name: ranges[name] for name in [*used, *ranged] if name in ranges},
         "outputs": source.outputs,
         "weights": "factory",
     }
+
+
+def _words(shapes: Iterable[Iterable[object]]) -> list[str]:
+    """The open dims of shapes, each once."""
+    return list(dict.fromkeys(size for shape in shapes for size in shape if isinstance(size, str)))
+
+
+def _shape(given: object) -> list[object]:
+    """The shape of an input that a spec gives; nothing of one that is none, which its reader tells."""
+    shape = given.get("shape") if isinstance(given, dict) else None
+    return shape if isinstance(shape, list) else []
 
 
 def values_of(inputs: Iterable[Opened], told: Told) -> dict[str, str]:

@@ -115,3 +115,17 @@ def test_it_needs_no_engine(bundle: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script, str(bundle)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_folder_of_a_program_is_its_program(bundle: Path, tmp_path: Path) -> None:
+    for file in (bundle / "pir").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    told = json.loads(run(tmp_path, "--json").stdout)
+    assert (told["path"], told["format"]) == (str(tmp_path / "model.json"), "pir")
+    assert run(tmp_path).stdout == run(tmp_path / "model.json").stdout
+    for ending in (".json", ".pdiparams"):
+        (tmp_path / f"other{ending}").write_bytes((tmp_path / f"model{ending}").read_bytes())
+    (tmp_path / "model.json").rename(tmp_path / "another.json")
+    (tmp_path / "model.pdiparams").rename(tmp_path / "another.pdiparams")
+    done = run(tmp_path)
+    assert done.returncode == 2 and "2 programs are in this folder: another.json, other.json" in done.stderr

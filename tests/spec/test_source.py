@@ -55,6 +55,55 @@ def test_a_spec_may_name_a_source_and_keeps_what_it_says_itself(files: Path, tmp
     assert again.factory == spec.factory and "source" not in spec.model_dump()
 
 
+def test_the_inputs_of_a_folded_spec_name_its_dims(files: Path, tmp_path: Path) -> None:
+    """Those of the program may be others, and of another number."""
+    path = tmp_path / "spec.yaml"
+    inputs = "image: {dtype: uint8, shape: [batch, height, 12, 3], values: samples}"
+    steps = "[{resize: {height: 16, width: 16}}, layout]"
+    path.write_text(
+        f"name: folded\nsource: {files}/picture\ninputs: {{{inputs}}}\npipeline:\n  samples: [a.png]\n"
+        f"  fold: true\n  preprocess: {{training: {steps}, deployment: {steps}}}\n"
+    )
+    spec = read_spec(path)
+    assert list(spec.dims) == ["batch", "height"] and spec.args["inputs"] == ["x"]
+    path.write_text(path.read_text() + "dims: {height: {min: 12, typical: 12, max: 24}}\n")
+    assert read_spec(path).dims["height"].max == 24
+    path.write_text(path.read_text().replace("12, 3]", "other, 3]"))
+    with pytest.raises(UsageError, match="dim 'other' is used in inputs but not described"):
+        read_spec(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        ("recipe: a:b", 3, "recipe and source exclude each other"),
+        ("checkpoint: a.safetensors", 3, "checkpoint and source exclude each other"),
+        ("model: a:b", 3, "model and source exclude each other"),
+        ("dims: 3", 3, "dims: input should be"),
+        ("dims: {batch: 3}", 3, "dims.batch: input should be"),
+        ("inputs: 3", 3, "inputs: input should be"),
+        ("inputs: {x: 3}", 3, "inputs.x: input should be"),
+        ("dims: {length: {min: 1, typical: 1, max: 1}}", 1, "dim 'length' is described but no input uses it"),
+    ],
+)
+def test_what_does_not_fit_a_source_is_told_with_its_line(
+    more: str, line: int, said: str, files: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(f"name: mine\nsource: {files}/picture\n{more}\n")
+    with pytest.raises(UsageError, match=said) as error:
+        read_spec(path)
+    assert error.value.where.startswith(f"{path}:{line}:") and error.value.hint
+
+
+def test_a_spec_is_told_the_key_for_a_dim_that_nobody_knows(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(f"name: mine\nsource: {files}/text\n")
+    with pytest.raises(UsageError, match="how large 'ids_1' may be") as error:
+        read_spec(path)
+    assert error.value.hint == "say it, as in: dims: {ids_1: {min: 1, typical: 16, max: 64}}"
+
+
 def _two(folder: Path) -> Path:
     for name in ("a", "b"):
         for ending in (".json", ".pdiparams"):

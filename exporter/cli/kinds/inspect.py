@@ -15,7 +15,9 @@ from exporter.cli.run import Verb
 
 _File = Annotated[
     Path,
-    typer.Argument(help=".pdmodel, .json, .onnx, .pdiparams, .pdparams, .pdopt, .safetensors or a bundle's folder"),
+    typer.Argument(
+        help=".pdmodel, .json, .onnx, .pdiparams, .pdparams, .pdopt, .safetensors, or the folder of a bundle or program"
+    ),
 ]
 
 
