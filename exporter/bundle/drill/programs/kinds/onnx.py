@@ -90,8 +90,10 @@ class OnnxProgram(Program):
             _give(next(one for one in stored if one.name == node.outputs[0]), value)
             return
         _, native = self._at(node)
-        (attribute,) = [one for one in native.attribute if one.name == name]
-        if attribute.HasField("t"):
+        attribute = next((one for one in native.attribute if one.name == name), None)
+        if attribute is None:  # a node says nothing where the operator's default is meant
+            native.attribute.append(helper.make_attribute(name, value))
+        elif attribute.HasField("t"):
             _give(attribute.t, value)
         else:
             attribute.CopyFrom(helper.make_attribute(name, value))
