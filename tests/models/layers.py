@@ -86,3 +86,22 @@ class Compared(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         sizes = [max(size, other) for size, other in zip(x.shape, (x * 2.0).shape, strict=True)]
         return paddle.where(x.broadcast_to(sizes) > 0, x, x * 0.5)
+
+
+class Dtypes(nn.Layer):
+    """Gives what PIR declares with another dtype than the kernels have."""
+
+    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
+        whole = (x * 2.0).astype("int64")
+        values, inverse, counts = paddle.unique(whole, return_inverse=True, return_counts=True)
+        return values * 2, inverse, counts, (whole // 2).clip(0, 1).any(-1), paddle.exp(whole.clip(-3, 3)) * 0.5
+
+
+class ByName(nn.Layer):
+    """Takes an input by name alone, and leaves out one before another."""
+
+    def forward(
+        self, x: paddle.Tensor, mask: paddle.Tensor | None = None, bias: float = 1.0, *, gain: paddle.Tensor
+    ) -> paddle.Tensor:
+        y = x * gain + bias
+        return y if mask is None else y * mask

@@ -57,7 +57,7 @@ class Seen:
         if len(self.outputs) != len(traced):
             raise ModelError(
                 f"the eager layer gives {len(self.outputs)} outputs, and the traced program {len(traced)}",
-                hint="index what a function gives rather than unpack it, and return as many tensors in every mode",
+                hint="return as many tensors in every mode, and index what a function gives rather than unpack it",
             )
         return tuple(_promised(*pair) for pair in zip(traced, self.outputs, strict=True))
 
