@@ -1,8 +1,7 @@
 """What a name may stand for while a model is interpreted: values without numbers.
 
-Two names for one tensor hold one object, so aliases show by identity. Objects that code can change (lists, instances)
-keep their content in ordinary attributes, which the interpreter writes through
-:class:`exporter.check.state.heap.Heap`.
+Two names for one tensor hold one object, so aliases show by identity. Objects that code can change keep their content
+in ordinary attributes, which the interpreter writes through :class:`exporter.check.state.heap.Heap`.
 """
 
 from __future__ import annotations
@@ -125,7 +124,7 @@ class Container(Value):
     """A sequence or a dict: values that are known one by one, and `rest` for all further ones.
 
     `home` says where it lives if it outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes
-    it there. `picked` are values of the rest that were taken out by a known index.
+    it there: an empty one may be filled by another name. `picked` are values of the rest, taken out by a known index.
     """
 
     home: str = ""
@@ -170,11 +169,11 @@ class Sequence(Container):
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
-        return self.items if self.rest is None else None
+        return self.items if self.rest is None and (self.items or self.settled) else None
 
     @property
     def settled(self) -> bool:
-        kept = (self.fixed and bool(self.items)) or self.kind == "tuple" or self.kind.startswith("paddle.")
+        kept = self.fixed or self.kind == "tuple" or (bool(self.items) and self.kind.startswith("paddle."))
         return self.rest is None and (kept or not self.home)
 
 
@@ -352,8 +351,9 @@ class Broken(Value):
         return (self.value,)
 
 
-#: What makes the value number of a layer's own parameter, which the layer follows.
+#: Begins the value number of a layer's own parameter, which the layer follows.
 WEIGHT = "weight of"
+UNNAMED = "*"  # among the attributes of an instance: it has further ones, whose names are not known
 #: Names that hold a value only on some ways through the code.
 UNBOUND = Const("<unbound>")
 

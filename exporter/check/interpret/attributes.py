@@ -12,6 +12,7 @@ from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
     LAYER_METHODS,
     UNKNOWN,
+    UNNAMED,
     WEIGHT,
     Array,
     Attributes,
@@ -196,6 +197,14 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST
             call_unseen(run, Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
         else:
             _set_own(run, owner, name, value, node)
+
+
+def set_named(run: Run, owner: Value, name: Value, value: Value, node: ast.AST) -> None:
+    """Set an attribute under a name that the code computes, and that need not be known."""
+    if isinstance(name, Const):
+        set_attribute(run, owner, str(name.value), value, node)
+    elif isinstance(owner, Instance) and not run.forward:
+        run.heap.write(owner.attributes, UNNAMED, UNKNOWN)
 
 
 def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) -> None:

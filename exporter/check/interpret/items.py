@@ -27,7 +27,7 @@ from exporter.check.domain.values import (
     Value,
 )
 from exporter.check.facts import Indexed, Iterated, Overwritten
-from exporter.check.interpret.attributes import set_attribute
+from exporter.check.interpret.attributes import set_named
 from exporter.check.interpret.events import (
     call_unseen,
     from_container,
@@ -164,7 +164,7 @@ def _sequence_item(run: Run, container: Sequence, index: Value, node: ast.AST) -
 
 def _slice(container: Sequence, index: Sequence) -> Value:
     """Part of a container; of which items, is known where all are, and the bounds."""
-    if container.rest is None and (known := slice_of(index)) is not None:
+    if container.listed is not None and (known := slice_of(index)) is not None:
         return Sequence(container.kind, container.items[known], grown_in_branch=container.grown_in_branch)
     return Sequence(container.kind, (), fresh(element(container)), grown_in_branch=container.grown_in_branch)
 
@@ -200,8 +200,8 @@ def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.S
     elif isinstance(container, Sequence):
         write_container(run, container, node)
         run.heap.change(container, rest=join(element(container), value), items=())
-    elif isinstance(container, Attributes) and isinstance(index, Const):
-        set_attribute(run, container.owner, str(index.value), value, node)
+    elif isinstance(container, Attributes):
+        set_named(run, container.owner, index, value, node)
     elif isinstance(container, Tensor):
         tensor_written(run, container, node)
         shared = still_needed(container, run.frame.names, run.frame.node, node)

@@ -52,10 +52,12 @@ def _for(run: Run, node: ast.For) -> bool:
     if isinstance(source, Sequence) and not source.items and source.settled:
         return run.execute(node.orelse)
     tensor = run.now.converted and _walks_a_tensor(source)
+    unseen = isinstance(source, Container) and not source.parts()  # what fills it was not read: nothing may fill it
 
     def turn() -> None:
-        assign(run, node.target, iterate(run, source, node.iter, "for"))
-        run.execute(node.body)
+        with run.circumstances(undecided=run.now.undecided + unseen):
+            assign(run, node.target, iterate(run, source, node.iter, "for"))
+            run.execute(node.body)
 
     turns = len(source.items) if isinstance(source, Sequence) and not tensor else 0
     if turns and isinstance(source, Sequence) and _is_short(run, source, node):

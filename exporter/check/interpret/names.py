@@ -111,7 +111,8 @@ def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Valu
     if isinstance(value, Container) and not value.home:
         value.home, value.place = home, place
         settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
-        value.fixed = settled or place[1] not in run.frame.module.changed
+        filled = bool(value.parts()) and (settled or place[1] not in run.frame.module.changed)
+        value.fixed = value.fixed or filled
         for each in value.known:
             if isinstance(each, Container) and kind_of(each) != "tuple":
                 make_home(run, each, home, (id(each), place[1]))

@@ -95,9 +95,9 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
 
 def _repeated(left: Value, kind: type, right: Value) -> Value:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
-        if left.rest is None and right.rest is None:
+        if left.listed is not None and right.listed is not None:
             return Sequence(left.kind, (*left.items, *right.items))
-        if left.rest is None:
+        if left.listed is not None:
             return Sequence(left.kind, left.items, element(right))
         return Sequence(left.kind, (), join(element(left), element(right)))
     single = left if isinstance(left, Sequence) else right

@@ -30,7 +30,7 @@ from exporter.check.domain.values import (
     keys_of,
     kind_of,
 )
-from exporter.check.interpret.attributes import set_attribute
+from exporter.check.interpret.attributes import set_named
 from exporter.check.interpret.events import emit_call, is_own_key, read_content, write_container
 from exporter.check.interpret.items import grow, iterate
 from exporter.check.models.paddle import operate
@@ -199,7 +199,7 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
         write_container(run, owner, call.node, default)
     if not isinstance(key, Const) or owner.rest is not None:
         return join(element(owner), default)
-    found = owner.items.get(key.value, default)
+    found = owner.items.get(key.value, UNKNOWN if owner.home and not owner.items else default)
     if call.name == "pop":
         run.heap.change(owner, items={name: value for name, value in owner.items.items() if name != key.value})
     elif call.name == "setdefault":
@@ -241,9 +241,9 @@ def _taken_in(run: Run, owner: Instance, call: Call) -> Value:
     every = (*call.arguments, *(value for key, value in call.keywords.items() if key != "name"))
     label = call.keywords.get("name", every[0])
     value = every[0] if "name" in call.keywords else every[min(1, len(every) - 1)]
-    if isinstance(label, Const):
-        set_attribute(run, owner, str(label.value), value, call.node)
-    elif isinstance(call.node, ast.Call) and call.node.args and not vars(value).get("registered", True):
+    set_named(run, owner, label, value, call.node)
+    named = isinstance(label, Const)
+    if not named and isinstance(call.node, ast.Call) and call.node.args and not vars(value).get("registered", True):
         _name_by_number(run, owner, call.node.args[0], value)
     register(value)
     return value
@@ -274,8 +274,8 @@ def _instance(run: Run, owner: Instance, call: Call) -> Value:
         return made
     if name in ("register_buffer", "add_sublayer", "add_parameter") and len(call.every) >= 2:
         return _taken_in(run, owner, call)
-    if name == "__setattr__" and len(call.arguments) == 2 and isinstance(call.first, Const):
-        set_attribute(run, owner, str(call.first.value), call.arguments[1], call.node)
+    if name == "__setattr__" and len(call.arguments) == 2:
+        set_named(run, owner, *call.arguments, call.node)
         return Const(None)
     if name in _HOOKS and call.arguments:
         return _hook(run, owner, call)

@@ -156,7 +156,7 @@ def _container(run: Run, call: Call) -> Container:
     if call.last == "LayerDict":
         return replace(make_dict(run, replace(call, keywords={})), registers=True)
     if len(call.arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
-        return Sequence(kind, first.items, first.rest)
+        return Sequence(kind, first.items, first.rest, fixed=True)  # made of nothing it is meant to be empty
     if call.last == "Sequential":
         layers = tuple(value.parts()[1] if is_pair(value) else value for value in call.arguments)
         return Sequence(kind, (), join_all(layers)) if _of_unknown_number(call) else Sequence(kind, layers)

@@ -10,6 +10,7 @@ from exporter.check.domain.contents import inputs_of, is_pair
 from exporter.check.domain.join import join
 from exporter.check.domain.values import (
     UNKNOWN,
+    UNNAMED,
     Attributes,
     Class,
     Const,
@@ -28,7 +29,7 @@ from exporter.check.domain.values import (
     kind_of,
     only_tensor,
 )
-from exporter.check.interpret.attributes import set_attribute
+from exporter.check.interpret.attributes import set_named
 from exporter.check.interpret.events import call_unseen, emit_call, read_content
 from exporter.check.interpret.items import iterate
 from exporter.check.interpret.truth import ask
@@ -36,6 +37,7 @@ from exporter.check.state.run import Run
 
 _TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 _CONTAINERS = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"})
+_PLAIN_BASES = ("paddle.", "builtins.", "abc.", "typing.")  # of libraries, that give a layer no further attributes
 _SHORT_RANGE = 8  # numbers that are gone through one by one
 
 
@@ -218,15 +220,19 @@ def _getattr(run: Run, call: Call) -> Value:
     if isinstance(owner, Tensor) and name.value not in ("shape", "dtype", "ndim"):
         return UNKNOWN
     found = run.attribute(owner, name.value, call.node)
-    if type(found) is not Value:
-        return found
-    complete = isinstance(owner, Instance) and owner.complete  # all that its constructor sets is known
-    return call.arguments[2] if complete else join(found, call.arguments[2])
+    return call.arguments[2] if type(found) is Value and _lacks(owner, name.value) else found
+
+
+def _lacks(owner: Value, name: str) -> bool:
+    """Whether an object surely has no such attribute: all of its classes were read, and whatever sets one of it."""
+    if not isinstance(owner, Instance) or not owner.complete or {name, UNNAMED} & owner.attributes.keys():
+        return False
+    return all(base == "object" or base.startswith(_PLAIN_BASES) for base in owner.cls.family if isinstance(base, str))
 
 
 def _setattr(run: Run, call: Call) -> Value:
-    if len(call.arguments) == 3 and isinstance(call.arguments[1], Const):
-        set_attribute(run, call.first, str(call.arguments[1].value), call.arguments[2], call.node)
+    if len(call.arguments) == 3:
+        set_named(run, *call.arguments, call.node)
     return Const(None)
 
 
