@@ -22,9 +22,18 @@ MOST_BYTES = 8 << 20
 #: Values of a file, each alias counted as what it stands for; and how deep they may lie in each other.
 MOST_VALUES, MOST_DEPTH = 1_000_000, 100
 
+#: What ends a line of a file.
+NEWLINE = b"\n"
+
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml's where it was built in
     """Builds plain data alone. Tags of a family's own, such as `!PiecewiseDecay`, are passed over."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:  # a date with month 13 is told without its place
+            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
 
 
 def _plain(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
@@ -70,17 +79,21 @@ def one_file(path: Path) -> Configuration:
         mark = error.problem_mark or error.context_mark
         what = f"it is no YAML: {error.problem or error.context}"
         raise UsageError(what, where=_place(path, mark), hint="correct the file at that place") from error
-    except (
-        yaml.YAMLError,
-        UnicodeDecodeError,
-        ValueError,
-        RecursionError,
-    ) as error:  # a date with month 13
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:  # a byte that no text has
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"it is no YAML: {said}", where=str(path), hint="correct the file") from error
+        at = _line_of_fault(text, error)
+        raise UsageError(f"it is no YAML: {said}", where=f"{path}{at}", hint="correct the file") from error
     if not isinstance(content, dict):
         raise UsageError("it is no mapping of keys to values", where=f"{path}:1:1", hint="name another file")
     return content
+
+
+def _line_of_fault(text: bytes, error: Exception) -> str:
+    """`:LINE` of what cannot be decoded or is no character of YAML, whose byte libyaml tells; empty where it does not."""
+    place = getattr(error, "start", getattr(error, "position", None))
+    if not isinstance(place, int):
+        return ""
+    return f":{text[:place].count(NEWLINE) + 1}"
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> str:

@@ -20,10 +20,10 @@ DAMAGED = {
     "an alias to itself": ("a: &a\n  b: [*a]\n", r"2:7: an alias leads back to itself"),
     "an alias to nothing": ("a: *b\n", r"1:4: it is no YAML: found undefined alias"),
     "a bracket that is open": ("a: [1,\nb: 2\n", r"3:1: it is no YAML"),
-    "month 13": ("a: 2001-13-01\n", "it is no YAML: month must be"),
+    "month 13": ("a: 1\nb: 2001-13-01\n", "2:4: it is no YAML: month must be"),
     "a list": ("- 1\n", "no mapping"),
     "nothing": ("", "no mapping"),
-    "a byte of zero": ("a: b\0c\n", "it is no YAML"),
+    "a byte of zero": ("字字字: 1\na: \0\n\n\n", ":2: it is no YAML"),
     "two documents": ("a: 1\n---\nb: 2\n", "2:1: it is no YAML"),
 }
 
@@ -40,8 +40,8 @@ def test_a_damaged_file_is_told_with_its_place(kind: str, tmp_path: Path) -> Non
 
 def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     path = tmp_path / "inference.yml"
-    path.write_bytes(b"a: \xff\xfe\x00")
-    with pytest.raises(UsageError, match="it is no YAML"):
+    path.write_bytes(b"a: 1\n\nb: \xff\xfe\x00")
+    with pytest.raises(UsageError, match=":3: it is no YAML"):
         one_file(path)
 
 

@@ -273,3 +273,19 @@ def test_the_classes_of_a_segmentation_are_those_with_the_largest_score(place: P
     (place / "deploy.yaml").write_text("Deploy: {transforms: [{type: Normalize}], output_op: sigmoid}")
     with pytest.raises(UsageError, match="'sigmoid', and not argmax"):
         of_configuration("paddleseg:deploy.yaml", "after")
+
+
+# ---- text boxes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_detectors_boxes_are_read(place: Path) -> None:
+    said = "{name: DBPostProcess, thresh: 0.2, box_thresh: 0.6, max_candidates: 100, unclip_ratio: 1.5"
+    (place / "page.yml").write_text(PAGE % f"{said}, use_dilation: true, score_mode: slow}}")
+    step = {"threshold": 0.2, "score": 0.6, "most": 100, "unclip": 1.5, "dilate": True, "within": "contour"}
+    assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": step}]
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess}")
+    usual = {"threshold": 0.3, "score": 0.7, "most": 1000, "unclip": 2.0}
+    assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": usual}]
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: poly}")
+    with pytest.raises(UsageError, match="`box_type: poly`"):
+        of_configuration("paddleocr:page.yml", "after")
