@@ -7,17 +7,24 @@ that writes into it needs to carry nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from exporter.base.readers.program import Operator
-from exporter.export.sources.values import Value, as_sizes, dtype_of, in_dygraph, in_legacy_program, number_of, tensor
+from exporter.export.sources.values import (
+    Runner,
+    Value,
+    Values,
+    as_sizes,
+    dtype_of,
+    in_dygraph,
+    in_legacy_program,
+    number_of,
+    tensor,
+)
 from exporter.paddle.functions import function
 from exporter.paddle.refusal import CannotLower, cannot_lower
 
-#: The values computed so far, by their number in the program.
-Values: TypeAlias = MutableMapping[int, Value]
 _HINT = "leave `pdmodel` out of the formats: a `.json` holds this operator"
 
 
@@ -193,7 +200,7 @@ def _refused(operator: Operator, why: str) -> CannotLower:
     return cannot_lower(f"paddle._C_ops.{operator.name}", why, _HINT)
 
 
-RUNNERS: Mapping[str, Callable[[Operator, Values], Sequence[Value]]] = {
+RUNNERS: Mapping[str, Runner] = {
     "create_array": _create,
     "create_array_like": _create_like,
     "array_write_": _write,

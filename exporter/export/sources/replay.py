@@ -7,31 +7,28 @@ eager code does: in dygraph, in float64, and in a trace that writes another form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Block, Operator, TensorType
-from exporter.export.sources import arrays
+from exporter.export.sources import arrays, by_python
 from exporter.export.sources.recorded import run_watched
 from exporter.export.sources.values import (
     Filled,
+    Runner,
     Sizes,
     Stacked,
     Value,
+    Values,
     as_sizes,
     dtype_of,
     in_dygraph,
-    number_of,
+    in_legacy_program,
     tensor,
 )
 from exporter.paddle.functions import Parameter, current_place, function, parameters_of
+from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import is_variable
-
-#: The values computed so far, by their number in the program.
-Values: TypeAlias = MutableMapping[int, Value]
-#: What computes an operator that is no call of the function of its name.
-Runner: TypeAlias = Callable[[Operator, Values], Sequence[Value]]
 
 #: Operators that only say what is computed already, or where it goes.
 _NAMES_ONLY = frozenset(("parameter", "data", "feed", "builtin.parameter"))
@@ -171,22 +168,63 @@ def _set_value(operator: Operator, values: Values) -> Sequence[Value]:
 
 def _interpolated(operator: Operator, values: Values) -> Sequence[Value]:
     """Resize; of a legacy program Paddle's Python works out the sizes, as the kernels of both round them otherwise."""
+    import numpy as np
     import paddle
 
     attributes = operator.attributes
     x = tensor(values[operator.operands[0]])
     if not is_variable(x) or any(operator.operands[1:]) or not attributes["scale"]:
         return _called(operator, values)
+    scale, mode = list(attributes["scale"]), str(attributes["interp_method"])
+    if mode != "nearest" and scale != np.asarray(scale, "float32").tolist():
+        why = f"its factor {scale[0]} is no float32, and the legacy operator holds no other"
+        raise cannot_lower(
+            f"paddle._C_ops.{operator.name}", why, "leave `pdmodel` out of the formats, or resize by `size`"
+        )
     return [
         paddle.nn.functional.interpolate(
             x,
-            scale_factor=list(attributes["scale"]),
-            mode=attributes["interp_method"],
+            scale_factor=scale,
+            mode=mode,
             align_corners=attributes["align_corners"],
             align_mode=attributes["align_mode"],
             data_format=attributes["data_format"],
         )
     ]
+
+
+def _normalized(operator: Operator, values: Values) -> Sequence[Value]:
+    """Normalize; by the batch's own statistics a legacy operator does so only while it trains, so Python's does it."""
+    import paddle
+
+    attributes = operator.attributes
+    x, mean, variance, *affine = (tensor(values[number]) if number else None for number in operator.operands)
+    if not in_legacy_program() or not attributes["trainable_statistics"]:
+        return _called(operator, values)
+    # `use_global_stats`: Paddle's Python tells the operator of it as `trainable_statistics`.
+    further = (False, attributes["momentum"], attributes["epsilon"], attributes["data_format"], False)
+    return [paddle.nn.functional.batch_norm(x, mean, variance, *affine, *further)]
+
+
+def _sized(operator: Operator, values: Values) -> Sequence[Value]:
+    """Call a function whose output's sizes a trace had better know; the file often tells what it computes."""
+    *_, size = operator.operands
+    told = operator.results[0].type
+    if in_dygraph() or isinstance(values.get(size), Sizes) or not isinstance(told, TensorType):
+        return _called(operator, values)
+    sizes = told.shape[2:] if operator.attributes["data_format"].startswith("NC") else told.shape[1:-1]
+    return _called(operator, values if min(sizes) < 0 else {**values, size: Sizes(sizes)})
+
+
+def _leaky(operator: Operator, values: Values) -> Sequence[Value]:
+    """Compute `rrelu` as it is served: by the mean of its slopes; the legacy operator insists on noise to write."""
+    import paddle
+
+    attributes = operator.attributes
+    if not in_legacy_program() or not attributes["is_test"]:
+        return _called(operator, values)
+    slope = (attributes["lower"] + attributes["upper"]) / 2
+    return [paddle.nn.functional.leaky_relu(tensor(values[operator.operands[0]]), slope)]
 
 
 def _stack(operator: Operator, values: Values) -> Sequence[Value]:
@@ -206,57 +244,6 @@ def _selected(operator: Operator, values: Values) -> Sequence[Value]:
         return [branches[int(mask)]]
     otherwise, then = branches
     return [paddle.where(mask.astype("bool"), then, otherwise)]
-
-
-def _extremum(name: str) -> Runner:
-    """Return `argmax` or `argmin`, whose Python function takes other arguments than the operator."""
-
-    def run(operator: Operator, values: Values) -> Sequence[Value]:
-        import paddle
-
-        attributes = operator.attributes
-        x, axis = (values[number] for number in operator.operands)
-        along = None if attributes["flatten"] else number_of(axis)
-        return [getattr(paddle, name)(x, along, attributes["keepdims"], attributes["dtype"])]
-
-    return run
-
-
-def _logsumexp(operator: Operator, values: Values) -> Sequence[Value]:
-    import paddle
-
-    attributes = operator.attributes
-    along = None if attributes["reduce_all"] else list(attributes["axis"])
-    return [paddle.logsumexp(tensor(values[operator.operands[0]]), along, attributes["keepdim"])]
-
-
-def _expand_as(operator: Operator, values: Values) -> Sequence[Value]:
-    import paddle
-
-    x, *like = (tensor(values[number]) for number in operator.operands if number)
-    return [paddle.expand_as(x, *like)] if like else [paddle.expand(x, list(operator.attributes["target_shape"]))]
-
-
-def _pieces(operator: Operator, values: Values) -> Sequence[Value]:
-    """Split a tensor: by sizes, or with `num` into so many alike."""
-    import paddle
-
-    x, *further = (values[number] for number in operator.operands)
-    attributes = operator.attributes
-    axis = attributes["axis"] if "axis" in attributes else number_of(further.pop())
-    parts = attributes["num"] if "num" in attributes else as_sizes(further[0])
-    return [paddle.split(x, parts, axis)]
-
-
-def _alone(name: str) -> Runner:
-    """Return `unbind` or `unstack`, which give a list."""
-
-    def run(operator: Operator, values: Values) -> Sequence[Value]:
-        import paddle
-
-        return [list(getattr(paddle, name)(tensor(values[operator.operands[0]]), int(operator.attributes["axis"])))]
-
-    return run
 
 
 def _if(operator: Operator, values: Values) -> Sequence[Value]:
@@ -352,17 +339,14 @@ _SPECIAL: Mapping[str, Runner] = {
     **dict.fromkeys(("linear_interp", "bilinear_interp", "trilinear_interp", "bicubic_interp"), _interpolated),
     "nearest_interp": _interpolated,
     "stack": _stack,
+    "batch_norm_": _normalized,
+    "batch_norm": _normalized,
+    "rrelu": _leaky,
+    **dict.fromkeys(("unpool", "unpool3d", "conv2d_transpose", "depthwise_conv2d_transpose"), _sized),
     "shape": _shape,
     "shape64": _shape,
-    "argmax": _extremum("argmax"),
-    "argmin": _extremum("argmin"),
-    "logsumexp": _logsumexp,
-    "expand_as": _expand_as,
-    "split": _pieces,
-    "split_with_num": _pieces,
-    "unbind": _alone("unbind"),
-    "unstack": _alone("unstack"),
     **arrays.RUNNERS,
+    **by_python.RUNNERS,
     "share_data_": lambda operator, values: [tensor(values[operator.operands[0]])],
     "memcpy_h2d": lambda operator, values: [tensor(values[operator.operands[0]])],
     "memcpy_d2h": lambda operator, values: [tensor(values[operator.operands[0]])],

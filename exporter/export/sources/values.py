@@ -6,13 +6,19 @@ takes sizes gets them, so that a trace knows them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from exporter.base.readers.program import Operator
 from exporter.paddle.values import is_variable
 
 #: What an operator reads or gives: an eager tensor, or one of a program; a list of them; or a class of this file.
 Value: TypeAlias = Any
+#: The values computed so far, by their number in the program.
+Values: TypeAlias = MutableMapping[int, Value]
+#: What computes an operator that is no call of the function of its name.
+Runner: TypeAlias = Callable[[Operator, Values], Sequence[Value]]
 
 
 class Sizes(list[int]):
@@ -88,12 +94,14 @@ def as_sizes(value: Value) -> Value:
         return list(value)
     if not isinstance(value, list):
         return tensor(value)
+    if len(value) == 1 and list(getattr(value[0], "shape", [1])) not in ([], [1], [-1]):
+        return tensor(value[0])  # all sizes in one tensor, which stands in a list alone
     if in_dygraph():
         return [number_of(size) for size in value]
     if any(map(is_variable, value)):
         return [number_of(size) if isinstance(size, (Filled, Sizes)) else size for size in value]
     value = [tensor(size) for size in value]
-    return [(size if list(size.shape) == [1] else size.reshape([1])).astype("int64") for size in value]
+    return [(size.reshape([]) if size.shape else size).astype("int64") for size in value]
 
 
 def dtype_of(name: str) -> Value:

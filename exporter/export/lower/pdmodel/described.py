@@ -26,6 +26,14 @@ _INSISTS: Mapping[str, Mapping[str, Argument]] = {
     "unpool": {"unpooling_type": "max"},
     "pad3d": {"paddings": [0] * 6},
 }
+#: Attributes of which Paddle's table does not say that the legacy operator calls them otherwise.
+_CALLED: Mapping[str, Mapping[str, str]] = {
+    "one_hot": {"num_classes": "depth"},
+    "increment": {"value": "step"},
+    "mish": {"lambda": "threshold"},
+}
+#: Operators whose kernel reads a size that is computed as int32 alone.
+_READ_AS_INT32 = ("sequence_mask",)
 _USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"
 #: How an attribute of a legacy operator is stored, by the number of its type in `framework.proto`.
 _STORED: Mapping[int, Callable[[Argument], Argument]] = {
@@ -84,7 +92,7 @@ def described(function: str) -> Described | None:
         kind,
         dict(inputs),
         tuple(slot.name for slot in proto.inputs),
-        dict(names.get("attrs", {})),
+        {**names.get("attrs", {}), **_CALLED.get(function, {})},
         {name: about["tensor_name"] for name, about in slots.items() if "tensor_name" in about},
         {name: about["tensors_name"] for name, about in slots.items() if "tensors_name" in about},
         stored,
@@ -143,13 +151,15 @@ def _say(
     """Put one argument that is no tensor into its attribute; or where it is computed, into the slot for that."""
     name = parameter.name
     attribute = operator.attributes.get(name, name)
+    if attribute in operator.tensors:
+        name = attribute
     if isinstance(value, (list, tuple)) and name in operator.lists and _computed(value):
         inputs[operator.lists[name]] = [joined([part], "int32") for part in value]
         value = [-1 if is_variable(part) else part for part in value]
     elif _computed(value):
         if name in operator.tensors:
             whole = joined(value, "int32") if isinstance(value, (list, tuple)) else value
-            inputs[operator.tensors[name]] = [whole]
+            inputs[operator.tensors[name]] = [whole.astype("int32") if operator.type in _READ_AS_INT32 else whole]
             return
         value = _known(value, operator, name)
     if attribute in operator.stored:

@@ -16,6 +16,7 @@ from exporter.export.lower.pdmodel import described
 from exporter.export.lower.pdmodel.composed import COMPOSED
 from exporter.export.lower.pdmodel.lowering import lower
 from exporter.export.lower.pdmodel.table import TABLE
+from exporter.paddle.functions import parameters_of
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import NAMES
 from exporter.paddle.refusal import CannotLower
@@ -71,7 +72,7 @@ def _dispatcher(
     name: str, entry: Callable[..., Any], handler: Callable[..., Any], refuse: Callable[[CannotLower], None]
 ) -> Callable[..., Any]:
     def replacement(*args: Any, **kwargs: Any) -> Any:
-        if not _meets_program(args) and not _meets_program(kwargs.values()):
+        if not _meets_program(args) and not _meets_program(kwargs.values()) and not _makes(name):
             return entry(*args, **kwargs)
         try:
             return handler(*args, **kwargs)
@@ -84,6 +85,18 @@ def _dispatcher(
     # is_paddle_func, 3.3.1); this one has nothing in it to transcribe.
     replacement.__module__ = NAMES["c_ops"].path
     return replacement
+
+
+def _makes(name: str) -> bool:
+    """Return whether a function makes a tensor of none, as `eye`, while a program is traced: C++ would write PIR."""
+    from exporter.paddle.private import in_dygraph_mode, in_pir_mode
+
+    if in_dygraph_mode() or in_pir_mode():
+        return False
+    parameters = parameters_of(name)
+    if not parameters or any(parameter.is_tensor for parameter in parameters):
+        return False
+    return described.described(name) is not None
 
 
 def _meets_program(values: Any) -> bool:

@@ -1,0 +1,81 @@
+"""Operators that Paddle's Python functions say: theirs take other arguments than the C++ function of the name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from exporter.base.readers.program import Operator
+from exporter.export.sources.values import Filled, Runner, Value, Values, as_sizes, number_of, tensor
+
+
+def _extremum(name: str) -> Runner:
+    """Return `argmax` or `argmin`, whose Python function takes other arguments than the operator."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        attributes = operator.attributes
+        x, axis = (values[number] for number in operator.operands)
+        along = None if attributes["flatten"] else number_of(axis)
+        return [getattr(paddle, name)(x, along, attributes["keepdims"], attributes["dtype"])]
+
+    return run
+
+
+def _logsumexp(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    attributes = operator.attributes
+    along = None if attributes["reduce_all"] else list(attributes["axis"])
+    return [paddle.logsumexp(tensor(values[operator.operands[0]]), along, attributes["keepdim"])]
+
+
+def _expand_as(operator: Operator, values: Values) -> Sequence[Value]:
+    import paddle
+
+    x, *like = (tensor(values[number]) for number in operator.operands if number)
+    return [paddle.expand_as(x, *like)] if like else [paddle.expand(x, list(operator.attributes["target_shape"]))]
+
+
+def _pieces(operator: Operator, values: Values) -> Sequence[Value]:
+    """Split a tensor: by sizes, or with `num` into so many alike."""
+    import paddle
+
+    x, *further = (values[number] for number in operator.operands)
+    attributes = operator.attributes
+    axis = attributes["axis"] if "axis" in attributes else number_of(further.pop())
+    parts = attributes["num"] if "num" in attributes else as_sizes(further[0])
+    return [paddle.split(x, parts, axis)]
+
+
+def _alone(name: str) -> Runner:
+    """Return `unbind` or `unstack`, which give a list."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        return [list(getattr(paddle, name)(tensor(values[operator.operands[0]]), int(operator.attributes["axis"])))]
+
+    return run
+
+
+def _range(operator: Operator, values: Values) -> Sequence[Value]:
+    """Count; the legacy operator takes its dtype from its ends alone, to which Paddle's Python casts them."""
+    import paddle
+
+    ends = [values[number] for number in operator.operands if number]
+    plain = [end.number if isinstance(end, Filled) else tensor(end) for end in ends]
+    return [paddle.arange(*plain, dtype=operator.attributes["dtype"])]
+
+
+RUNNERS: Mapping[str, Runner] = {
+    "arange": _range,
+    "argmax": _extremum("argmax"),
+    "argmin": _extremum("argmin"),
+    "logsumexp": _logsumexp,
+    "expand_as": _expand_as,
+    "split": _pieces,
+    "split_with_num": _pieces,
+    "unbind": _alone("unbind"),
+    "unstack": _alone("unstack"),
+}
