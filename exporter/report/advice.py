@@ -6,6 +6,7 @@ import shlex
 
 from exporter.base.words import plain
 from exporter.prove.judge.report import Report
+from exporter.prove.proofs.quantisation.noise import FRONT
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 #: Engines that compute as they come, and those of the same library that are asked for exact kernels.
@@ -54,6 +55,10 @@ def _missing(evidence: Evidence) -> str:
 def _of_the_model(report: Report, claim: Claim) -> str:
     """An edit of the spec that could make the claim hold, or the part that fails alone; empty where none is known."""
     if claim.kind in _NOISE and claim.precision == "int8":
+        if any(note.startswith(f"{claim.variant}: {FRONT}") for note in report.notes):
+            return (
+                "calibrate with more of the real inputs, or leave int8 out of the spec: the search found no better file"
+            )
         return "`precisions: {int8: {search: true}}` in the spec, which keeps the noisiest layers in float32"
     if claim.kind in ("size", "speed"):
         key = {"size": "max_size", "speed": "min_speedup"}[claim.kind]

@@ -19,7 +19,7 @@ from exporter.export.lower.onnx_program.passes.graph import attribute, bodies, e
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.half import LARGEST, rounded_to_half
 from exporter.export.lower.precision.int8_onnx import layers_of, run
-from exporter.export.lower.precision.noise import snr_db
+from exporter.export.lower.precision.noise import worst_snr_db
 from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
 from exporter.export.lower.precision.search import Candidate, choose
 
@@ -55,8 +55,7 @@ def halve(order: Order) -> dict[str, Data]:
 
     def measured(kept: tuple[str, ...]) -> Candidate:
         content = make(kept)
-        pairs = [(a[name], b[name]) for a, b in zip(truth, run(content, order.calls), strict=True) for name in a]
-        return Candidate(kept, len(content), snr_db(pairs))
+        return Candidate(kept, len(content), worst_snr_db(truth, run(content, order.calls)))
 
     truth = run(model.SerializeToString(), order.calls) if order.settings.search else []
     kept, tried = choose(order, layers, measured)

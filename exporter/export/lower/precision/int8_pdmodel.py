@@ -24,7 +24,7 @@ from exporter.export.lower.precision.kernels import Flow as Served
 from exporter.export.lower.precision.kernels import convolutions
 from exporter.export.lower.precision.linear_pdmodel import as_convolutions
 from exporter.export.lower.precision.mend_pdmodel import mend
-from exporter.export.lower.precision.noise import snr_db
+from exporter.export.lower.precision.noise import worst_snr_db
 from exporter.export.lower.precision.ranges import Flow, rounded_by, trained_ranges
 from exporter.export.lower.precision.rounded import FoldedNorm, RoundedLayer
 from exporter.export.lower.precision.saturation import ACTIVATION, largest_activation
@@ -95,8 +95,7 @@ class _Maker:
             self.write(kept, Path(folder))
             got = serve(Path(folder), self._model, self._order.calls, int8=True)
             size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        pairs = [(true[name], one[name]) for true, one in zip(self._truth, got, strict=True) for name in true]
-        return Candidate(kept, size, snr_db(pairs))
+        return Candidate(kept, size, worst_snr_db(self._truth, got))
 
     def speed(self, kept: tuple[str, ...]) -> float:
         """How many times as fast as fp32 with oneDNN it is in Paddle Inference, for a call of the typical size."""

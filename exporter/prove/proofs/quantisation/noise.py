@@ -26,6 +26,8 @@ from exporter.prove.verdict.plan import ENGINES, Run
 
 #: How many layers a note names.
 _SHOWN = 5
+#: What the note about a search begins with, behind the variant.
+FRONT = "the search's front"
 
 
 class Suffering(NamedTuple):
@@ -160,4 +162,4 @@ def searched(artifact: Artifact) -> list[str]:
         speed = f", x{step['speedup']:g} of fp32's speed" if "speedup" in step else ""
         kept = f"{len(step['kept'])} layers kept" if step["kept"] else "no layer kept"
         steps.append(f"{kept}: {step['bytes']:,} bytes, {step['snr_db']:g} dB{speed}")
-    return [f"{artifact.variant}: the search's front: {'; '.join(steps)}"] if steps else []
+    return [f"{artifact.variant}: {FRONT}: {'; '.join(steps)}"] if steps else []

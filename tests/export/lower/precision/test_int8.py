@@ -15,7 +15,7 @@ from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.int8_onnx import run
 from exporter.export.lower.precision.kinds.int8 import plugin
-from exporter.export.lower.precision.noise import snr_db
+from exporter.export.lower.precision.noise import snr_db, worst_snr_db
 from exporter.export.lower.precision.search import Candidate, choose, front
 from exporter.export.lower.precision.speed import speedup
 from exporter.export.lower.stored import stored_digests
@@ -177,6 +177,33 @@ def test_what_stands_beside_a_kept_layer_is_not_rounded_either(tmp_path: Path) -
         rounded[kept] = [of[node.input[0]] for node in graph.node if node.op_type in ("Mul", "Add")]
     assert rounded[()] == ["DequantizeLinear", "DequantizeLinear"]
     assert rounded[("two",)] == ["DequantizeLinear", "Mul"], "the first reads what the layer in int8 gives"
+
+
+def test_the_pieces_of_a_sigmoid_that_is_written_out_are_not_rounded(tmp_path: Path) -> None:
+    """Of 1 + exp(-x), which spans many powers of ten, 8 bits would leave 0, and a score would be infinite."""
+    nodes = [
+        constant("one.w_0", 4 * FIRST),
+        constant("single", 1),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Neg", ["hidden"], ["negated"]),
+        helper.make_node("Exp", ["negated"], ["powers"]),
+        helper.make_node("Add", ["powers", "single"], ["sum"]),
+        helper.make_node("Reciprocal", ["sum"], ["y"]),
+    ]
+    content = made(model(nodes, {"x": [None, 16]})).content
+    plugin.write(order(tmp_path, content))
+    got = run((tmp_path / "onnx-int8/model.onnx").read_bytes(), CALLS)
+    true = run(content, CALLS)
+    assert max(float(np.abs(one["y"] - other["y"]).max()) for one, other in zip(true, got, strict=True)) < 0.2
+
+
+def test_an_output_is_as_noisy_as_the_worst_of_all() -> None:
+    loud, small = np.full(4, 1000.0), np.arange(4.0)
+    truth = [{"boxes": loud, "scores": small, "labels": np.arange(4)}]
+    got = [{"boxes": loud, "scores": small + 0.1, "labels": np.zeros(4, "int64")}]
+    assert worst_snr_db(truth, got) == snr_db([(small, small + 0.1)])
+    endless = [{"boxes": loud, "scores": np.full(4, np.inf), "labels": np.arange(4)}]
+    assert worst_snr_db(truth, endless) == -200.0
 
 
 def test_a_layer_that_saves_most_and_is_too_noisy_alone_does_not_keep_all_others(tmp_path: Path) -> None:
