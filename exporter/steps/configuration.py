@@ -89,7 +89,7 @@ def one_file(path: Path) -> Configuration:
 
 
 def _line_of_fault(text: bytes, error: Exception) -> str:
-    """`:LINE` of what cannot be decoded or is no character of YAML, whose byte libyaml tells; empty where it does not."""
+    """`:LINE` of what is no text or no character of YAML, whose byte libyaml tells; empty where it does not."""
     place = getattr(error, "start", getattr(error, "position", None))
     if not isinstance(place, int):
         return ""

@@ -174,7 +174,7 @@ READERS: Mapping[str, Reader] = {
     **dict.fromkeys(("KeepKeys", *_LABELS), nothing),
     **dict.fromkeys(("RecAug", "RecConAug", "IaaAugment", "EastRandomCropData", "ColorJitter"), at_random),
     **dict.fromkeys(("CopyPaste", "SVTRRecAug", "ParseQRecAug", "ABINetRecAug", "BaseDataAugmentation"), at_random),
-    **dict.fromkeys(("RandAugment", "RandomCropImgMask", "SSLRotateResize", "RandomScaling"), at_random),
+    **dict.fromkeys(("RandAugment", "RandomCropImgMask", "RandomScaling"), at_random),
 }
 
 
