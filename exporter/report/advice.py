@@ -57,7 +57,7 @@ def _of_the_model(report: Report, claim: Claim) -> str:
     if claim.kind in _NOISE and claim.precision == "int8":
         if any(note.startswith(f"{claim.variant}: {FRONT}") for note in report.notes):
             return (
-                "calibrate with more of the real inputs, or leave int8 out of the spec: the search found no better file"
+                "calibrate with more of the real inputs, or leave int8 out of the spec: the search found nothing better"
             )
         return "`precisions: {int8: {search: true}}` in the spec, which keeps the noisiest layers in float32"
     if claim.kind in ("size", "speed"):
