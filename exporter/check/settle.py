@@ -6,7 +6,8 @@
 * A spec whose model cannot be built or run is an error (EX206), and nothing else is tried.
 * What a run has shown (`proved`), and a file that cannot be parsed, refuses before anything else.
 * A finding that predicts a loud fault (`Shown.EXPORT`) never refuses before the export. Where the export succeeds, it
-  was wrong; where it fails, it is told beside the failure.
+  was wrong; where it fails, it is told beside the failure, and never in its place.
+* Of a file, a probe exports the model (:func:`probed`): by stock Paddle, and where that is wrong, as we do.
 * A finding that predicts a silent fault refuses unless a comparison has disproved it: the line is not run by the model
   with the inputs of the spec, neither eagerly nor in the trace; or it is one whose fault would show in every run
   (`Shown.EVERY_RUN`, also of a line that builds the layer), and the program gives what the eager layer gives; or it is
@@ -17,6 +18,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -33,6 +35,8 @@ CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
 _DROPPED = {"EX110", "EX111"}  # of what is returned and is no tensor, which no export but ours refuses
 #: Faults that an export fails with.
 _ENDING = {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE}
+#: How the failure of a trace begins, behind the format.
+_TRACED = re.compile(r"^(\w+: )?trace: ")
 
 
 class Evidence(NamedTuple):
@@ -85,27 +89,46 @@ def exported(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(put_down(finding, why) if _is_loud(finding) else finding for finding in findings)
 
 
+def probed(finding: Diagnostic, agree: bool, mended: frozenset[Fault]) -> Diagnostic:
+    """After a probe whose programs could be run, and that `agree` with the eager layer: what it disproved is put down.
+
+    A rule is wrong if what it thinks likeliest would have ended the export, or spoilt its file; other outputs show in a
+    comparison, other values may show in other runs only. `mended` are faults of stock Paddle's export, and not of ours.
+    """
+    rule = rules().get(finding.code)
+    if rule is None or finding.proved:
+        return finding
+    if mended & set(rule.predicts) and rule.shown is not Shown.SOME_RUNS:
+        return put_down(finding, "by stock Paddle; yet the exporter's own export agrees with the eager layer")
+    seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agree else set())
+    return put_down(finding, "yet the probe has exported it") if rule.predicts[0] in seen else finding
+
+
 def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...] | None:
     """After an export that failed: the findings that foretold it are errors, and the failure stands beside them.
 
-    None where no finding foretold it, so that the failure is all there is to say.
+    A trace that failed is no file that cannot be used: what foretold only that has foretold nothing. None where no
+    finding foretold the failure, so that it is all there is to say.
     """
     errors = [each for each in findings if each.severity is Severity.ERROR and each.code in rules()]
     near = [each for each in errors if isinstance(error, NotATensor) and each.code in _DROPPED]
-    foretold = near or [each for each in errors if _ENDING & set(rules()[each.code].predicts)]
+    faults = _ENDING - {Fault.UNUSABLE} if _TRACED.search(error.what) else _ENDING
+    foretold = near or [each for each in errors if faults & set(rules()[each.code].predicts)]
     if not foretold:
         return None
     here = _place(error)
-    near = near or [finding for finding in foretold if _is_near(finding.location, here)]
-    told = tuple(replace(finding, proved=True) if finding in near else finding for finding in findings)
-    if near:
+    shown = near or [finding for finding in foretold if _is_near(finding.location, here)]
+    told = tuple(replace(finding, proved=True) if finding in shown else finding for finding in findings)
+    if near:  # they say the same as the failure
         return told
     return (*told, _failure(error, "the findings above are what the code looks like"))
 
 
 def not_exported(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...]:
-    """As :func:`failed`; where no finding foretold the failure, it stands behind them."""
-    return failed(findings, error) or (*findings, _failure(error, error.hint))
+    """As :func:`failed`; where no finding foretold the failure, it stands behind them, and none was shown."""
+    why = "the export failed before this could show"
+    doubted = [put_down(finding, why) if _is_loud(finding) else finding for finding in findings]
+    return failed(findings, error) or (*doubted, _failure(error, error.hint))
 
 
 def _failure(error: ModelError, cure: str) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""What reading does not see is no proof that it is not there: lists that something fills, attributes with names made up.
+"""What reading does not see is no proof that it is not there: lists that something fills, made-up names.
 
 Each network is right. Reading it as if nothing filled its lists, `forward` would return its input untouched.
 """

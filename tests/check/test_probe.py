@@ -50,7 +50,7 @@ def test_a_failed_export_is_told_at_the_line_that_failed(tmp_path: Path) -> None
 
 PARTINGS = {
     "a value that is written in place": (
-        "y = x * 2\n        z = y.scale_(3.0)\n        w = z + 1\n        return w + y",
+        "y = x * 2\n        paddle.assign(y * 3, y)\n        w = y + 1\n        return w + y",
         9,
     ),
     "a condition": ("y = x * 2\n        if isinstance(y, paddle.Tensor):\n            y = y + 1\n        return y", 9),
@@ -105,6 +105,15 @@ def test_a_suspicion_that_the_export_refutes_is_a_warning(tmp_path: Path) -> Non
     assert found.severity is Severity.WARNING and "exported" in found.message
     (found,) = prove([suspicion], [replace(outcome, kind="fails")])
     assert found.severity is Severity.ERROR and found.proved
+
+
+def test_what_stock_paddle_alone_exports_wrongly_is_a_warning(tmp_path: Path) -> None:
+    """The exporter's own trace follows what is written in place, as `convert` does."""
+    file = tmp_path / "net.py"
+    file.write_text(HEAD + CLASS + "        y = x * 2\n        y.add_(paddle.ones([4]))\n        return y\n" + TAIL)
+    (found,) = examine([str(file)], probe_seconds=60).findings
+    assert (found.code, found.severity, found.proved) == ("EX122", Severity.WARNING, False)
+    assert "the exporter's own export agrees" in found.message
 
 
 SAMPLE = frozenset({"060_echo_input", "118_rows_comprehension"})

@@ -107,11 +107,25 @@ def test_a_failure_is_told_by_the_finding_that_foretold_it(file: Path) -> None:
     loud, elsewhere = found(LOUD, file, 3), found(LOUD, file, 8)
     told = settle.failed([loud, elsewhere], ModelError("pir: trace: no", where=f"{file}:3"))
     assert told is not None
-    assert [one.proved for one in told] == [True, False], "one at the line, and the other is as doubtful as before"
+    assert [one.proved for one in told] == [True, False, True], "the other is as doubtful as before"
+    assert (told[2].code, told[2].location.line) == ("EX201", 3) and "trace: no" in told[2].message
     beside = settle.failed([loud], ModelError("pir: trace: no", where=f"{file}:9"))
     assert beside is not None
     assert [one.code for one in beside] == [LOUD, "EX201"] and beside[1].location.line == 9
     assert settle.failed([found(SOME, file, 3)], ModelError("no", where=f"{file}:3")) is None, "it foretold no failure"
+
+
+def test_a_file_that_cannot_be_used_is_no_trace_that_failed(file: Path) -> None:
+    """EX105 foretells a predictor that refuses the file: a trace that fails at its line has another cause."""
+    unusable = found("EX105", file, 3)
+    assert settle.failed([unusable], ModelError("pdmodel: trace: TypeError: int32", where=f"{file}:3")) is None
+    told = settle.not_exported([unusable], ModelError("pdmodel: trace: TypeError: int32", where=f"{file}:3"))
+    assert [(one.code, one.severity, one.proved) for one in told] == [
+        ("EX105", Severity.WARNING, False),
+        ("EX201", Severity.ERROR, True),
+    ]
+    refused = settle.failed([unusable], ModelError("pir: output 'y' is an input", where=f"{file}:1"))
+    assert refused is not None and [one.code for one in refused] == ["EX105", "EX201"]
 
 
 def test_an_output_that_is_no_tensor_is_told_by_its_finding_alone(file: Path) -> None:

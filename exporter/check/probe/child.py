@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from exporter.base.tensors import Array, load, save_scratch
+from exporter.base.tensors import Array, TensorSpec, load, save_scratch
 from exporter.paddle.names import forget_parameter_names
 from exporter.paddle.predictor import Predictor
 from exporter.process.job import job
@@ -118,6 +118,29 @@ def exported(request: ExportRequest) -> ExportAnswer:
         except (RuntimeError, ValueError, OSError) as error:  # all that a predictor raises
             return ExportAnswer("unusable", str(error))
     return _compare(outputs, request)
+
+
+@job(reuse="probing {subject[path]}: the program that the exporter writes")
+def written(request: ExportRequest) -> ExportAnswer:
+    """As :func:`exported`, by the exporter's own trace, which does some things that stock Paddle does not."""
+    from exporter.export.lower.base import Wish
+    from exporter.export.lower.kinds.pir import plugin as pir
+    from exporter.export.trace.traced import trace
+
+    layer, inputs = build(request.subject), tuple(map(_input_spec, request.subject.inputs))
+    doing("exporting the model")
+    with tempfile.TemporaryDirectory() as folder:
+        with pir.session(None):
+            traced = trace(layer, inputs, None, {})
+            pir.write(traced, None, Path(folder), Wish())
+        order = [traced.native_outputs.index(output.name) for output in traced.outputs]
+        outputs = predict(Path(folder) / "model", request.subject)
+    return _compare([[case[at] for at in order] for case in outputs], request)
+
+
+def _input_spec(value: ProbedInput) -> TensorSpec:
+    shape = tuple(f"{value.name}_{axis}" if size is None else size for axis, size in enumerate(value.sizes))
+    return TensorSpec(value.name, value.dtype, shape)
 
 
 def static(layer: Any, subject: Subject) -> Any:

@@ -17,7 +17,16 @@ from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, Ch
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.entry import Model
-from exporter.check.probe.child import EagerRequest, ExportRequest, ProbedInput, Subject, eager, exported
+from exporter.check.probe.child import (
+    EagerRequest,
+    ExportAnswer,
+    ExportRequest,
+    ProbedInput,
+    Subject,
+    eager,
+    exported,
+    written,
+)
 from exporter.check.probe.lines import Blamed, BlameRequest, blamed
 from exporter.check.probe.values import Parting, parting
 from exporter.check.probe.variation import Varied, varied
@@ -29,6 +38,7 @@ from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
 #: Which rules explain that a program depends on something outside the model.
 _DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
 _CODES = {"fails": "EX201", "ends": "EX202", "unusable": "EX203", "structure": "EX204", "values": "EX205"}
+_NOTHING = ExportAnswer("unusable")
 _CURES = {
     "fails": "rewrite the line so that nothing in it needs the value of a tensor",
     "ends": "look for a loop of Python's over a dimension that varies, and for NumPy on tensors",
@@ -43,8 +53,9 @@ _CURES = {
 class Outcome:
     """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults.
 
-    `depends` names what else than the model its program depends on. `subject` is what the children were told of the
-    model, with `limits`; None where they were told nothing more after the export.
+    `depends` names what else than the model its program depends on. `mended`: so it is by stock Paddle, while what the
+    exporter writes agrees. `subject` is what the children were told of the model, with `limits`; None where they were
+    told nothing more after the export.
     """
 
     model: Model
@@ -54,6 +65,7 @@ class Outcome:
     depends: tuple[str, ...] = ()
     subject: Subject | None = None
     limits: Limits | None = None
+    mended: bool = False
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
@@ -73,7 +85,11 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             subject, leaves = _eagerly(subject, file, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
-        outcome = _export(model, ExportRequest(subject, file, leaves), limits)
+        request = ExportRequest(subject, file, leaves)
+        outcome = _export(model, request, limits)
+        mended = outcome.kind not in ("agrees", "not probed") and _found_out(written, request, limits, _NOTHING)
+        if mended and mended.outcome == "agrees":
+            return replace(outcome, mended=True)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
         depends = _found_out(varied, subject, limits, Varied()).depends
@@ -122,15 +138,6 @@ def _line_in(details: str, path: str) -> int:
     return int(named[-1]) if named else 0
 
 
-def _refuted(agrees: bool) -> frozenset[str]:
-    """Rules that a finished export proves wrong: what they think likeliest would have ended it, or spoilt its file.
-
-    Other outputs show in any comparison, and so it needs one that `agrees`; other values may show in other runs only.
-    """
-    seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agrees else set())
-    return frozenset(code for code, rule in rules().items() if rule.predicts[0] in seen)
-
-
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
     """Findings with what the probes showed: proved, added to, or put down to warnings where every model exports."""
     kept = list(findings)
@@ -138,15 +145,16 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
         if outcome.kind == "not probed":
             cure = "build it with its defaults, name its inputs"
             kept.append(_new("EX206", Severity.INFO, outcome, outcome.what, cure))
+        elif outcome.mended:
+            kept = [replace(each, proved=True) if settle.is_mended(each) else each for each in kept]
         elif outcome.kind != "agrees":
             _explain(kept, outcome)
         for what in outcome.depends:
             _explain_dependency(kept, outcome, what)
-    if outcomes and all(each.kind in ("agrees", "values", "structure") for each in outcomes):
-        agrees = all(each.kind == "agrees" for each in outcomes)
-        refuted = _refuted(agrees)
-        why = "yet the probe has exported it"
-        kept = [settle.put_down(each, why) if each.code in refuted and not each.proved else each for each in kept]
+    agree = all(each.mended or each.kind == "agrees" for each in outcomes)
+    if outcomes and (agree or all(each.kind in ("agrees", "values", "structure") for each in outcomes)):
+        mended = frozenset(Fault(each.kind) for each in outcomes if each.mended)
+        kept = [settle.probed(each, agree, mended) for each in kept]
     return kept
 
 
@@ -154,11 +162,6 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
     """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
     codes = {code for code, rule in rules().items() if Fault(outcome.kind) in rule.predicts}
     causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
-    notes = [at for at, each in enumerate(kept) if each.code in codes and settle.is_mended(each)]
-    if notes and not causes:  # stock Paddle fails as they say, and our own export does not
-        for at in notes:
-            kept[at] = replace(kept[at], proved=True)
-        return
     if outcome.line:
         path = outcome.model.forward.path
         here = [at for at in causes if kept[at].location.path == path]
@@ -169,7 +172,7 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
         certain = causes  # nothing else is suspected
     for at in certain:
         kept[at] = replace(kept[at], proved=True, severity=Severity.ERROR)
-    if not any(kept[at].proved for at in causes):
+    if outcome.line or not any(kept[at].proved for at in causes):  # a finding never takes the place of a failure
         outcome = replace(outcome, line=outcome.line or _locate(outcome))
         message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
         kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
