@@ -139,10 +139,9 @@ def _said(arguments: Sequence[str | Path], into: Path) -> Verdict:
     """Run a command and return its verdict: of a judged file as it prints it, of a release as the bundle holds it."""
     command = [sys.executable, "-m", "exporter", *map(str, arguments), "--json", "--quiet"]
     done = subprocess.run(command, cwd=into, capture_output=True, text=True, check=False)
-    if not done.stdout.strip():
-        lines = [line.strip() for line in done.stderr.splitlines() if line.startswith("error:")]
-        return Verdict("refused", 0, 0, 0.0, tuple(lines) or (f"exit code {done.returncode}",), "")
     answer = json.loads(done.stdout)
+    if "error" in answer:
+        return Verdict("refused", 0, 0, 0.0, (str(answer["error"]["what"]),), "")
     if "checks" in answer:
         return _verdict(answer, "")
     bundle = into / answer["bundle"]
