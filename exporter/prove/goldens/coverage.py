@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ _ELSEWHERE = (
 _NOTED = 64
 #: The longest tuple or list whose elements are noted.
 _LONG = 16
+#: Longer texts in a condition name no sizes.
+_LONGEST_TEXT = 64
 
 _PLAIN = (bool, int, float, str)
 _Local: TypeAlias = Any  # a trace function returns itself
@@ -350,7 +353,8 @@ def _plain(value: Any) -> Any:
 def _numbers(nodes: Sequence[ast.expr | ast.pattern], held: Mapping[int, set[Any]], seen: _Seen) -> tuple[int, ...]:
     """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case.
 
-    Where it asks by several sizes, also what they are in the first case: it may compare them, as `h == w` does.
+    In a text they count as well: `str(list(x.shape)).startswith("[3, ")` asks for a size. Where it asks by several
+    sizes, also what they are in the first case: it may compare them, as `h == w` does.
     """
     parts = [part for node in nodes for part in ast.walk(node)]
     cases = [{value for values in noted for value in values} for noted in held.values()]
@@ -361,7 +365,14 @@ def _numbers(nodes: Sequence[ast.expr | ast.pattern], held: Mapping[int, set[Any
         *(seen.globals.get(part.id) for part in parts if isinstance(part, ast.Name)),
         *(set.intersection(*cases) if cases else ()),
     ]
-    return tuple(sorted({number for number in every if type(number) is int}))
+    return tuple(sorted({number for value in every for number in _whole(value)}))
+
+
+def _whole(value: object) -> list[int]:
+    """A whole number, or those in a short text."""
+    if type(value) is str and len(value) <= _LONGEST_TEXT:
+        return [int(digits) for digits in re.findall(r"\d{1,9}", value)]
+    return [value] if type(value) is int else []
 
 
 def _sizes_in(value: Any) -> tuple[Any, ...]:

@@ -144,6 +144,7 @@ def test_what_is_the_same_in_two_cases_does_not_vary_unless_there_was_more_than_
     [
         ("n > 5", {}, (5,)), ("n > LIMIT", {}, (37,)), ("n > True", {}, ()), ("n == 'a'", {}, ()), ("n > 2.5", {}, ()),
         ("n > 5", {1: {(8,)}, 2: {(7,)}}, (5,)), ("n > 5", {1: {(8,)}, 2: {(8,)}}, (5, 8)),
+        ("key.startswith('[37, 5')", {}, (5, 37)), ("key == SIZES", {}, (3, 4)),
         ("n == m", {1: {(8, 24)}, 2: {(7, 30)}}, (8, 24)), ("n == m", {1: {(8, 24), (9, 9)}, 2: {(9, 9)}}, (8, 9, 24)),
         ("x.shape == 5", {1: {(("sizes", 8, 24),)}, 2: {(("sizes", 7, 24),)}}, (5, 8, 24)),
     ],
@@ -151,7 +152,7 @@ def test_what_is_the_same_in_two_cases_does_not_vary_unless_there_was_more_than_
 def test_numbers_worth_a_try_are_those_that_are_written_held_or_compared(
     condition: str, held: dict[int, set[Any]], numbers: tuple[int, ...]
 ) -> None:
-    seen = cast(Any, SimpleNamespace(globals={"LIMIT": 37, "WORD": "a"}))
+    seen = cast(Any, SimpleNamespace(globals={"LIMIT": 37, "WORD": "a", "SIZES": "[3, 4]"}))
     assert _numbers([expression(condition)], held, seen) == numbers
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic
-from exporter.check.domain.values import only_tensor
+from exporter.check.domain.contents import holds
+from exporter.check.domain.values import Extent, Shape, Value, only_tensor
 from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
 
@@ -16,8 +17,8 @@ class TensorText(Rule):
     """A tensor is made into text, and the text is used.
 
     What:
-        `str(x)`, `repr(x)`, `"{}".format(x)` or an f-string holds a tensor or a dimension that varies. Text that is
-        only printed, logged or raised is not meant.
+        `str(x)`, `repr(x)`, `"{}".format(x)` or an f-string holds a tensor or a dimension that varies, or a list or
+        shape with one. Text that is only printed, logged or raised is not meant.
 
     Why:
         While the model is traced the text describes a symbol, not a number; whatever is decided by it is decided once.
@@ -54,9 +55,19 @@ class TensorText(Rule):
             if fact.site.quiet or fact.dropped:
                 continue
             made = fact.name in _MAKERS or fact.name in ("Const.format", "Scalar.format")
-            if made and any(only_tensor(each) for each in (*fact.arguments, *fact.keywords.values())):
+            texts = (*fact.arguments, *fact.keywords.values()) if made else ()
+            if any(map(only_tensor, texts)):
                 message = "a tensor is made into text; while the model is traced the text holds no number"
                 yield self.at(fact.site, message, "compare the tensor itself")
+            elif any(holds(each, _varies) for each in texts):
+                message = "sizes that vary are made into text; while the model is traced the text holds no number"
+                yield self.at(fact.site, message, "compare the sizes themselves: `x.shape[0] == 3`")
+
+
+def _varies(value: Value) -> bool:
+    if isinstance(value, Shape):
+        return Extent.DYNAMIC in value.tensor.sizes and not value.tensor.guessed
+    return only_tensor(value)
 
 
 plugin: Rule = TensorText()
