@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from exporter.base.diagnostics import Diagnostic
+from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.domain.values import Tensor
 from exporter.check.facts import Called, Facts, Overwritten
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.syntax import definition_around
 
 #: What Paddle 3.3.1 changes in place: methods of `paddle.Tensor`, functions of `paddle` and `paddle.nn.functional`.
 _IN_PLACE = frozenset(
@@ -22,7 +24,18 @@ _IN_PLACE = frozenset(
     "reshape resize round rsqrt scale scatter scatter_add set sigmoid sin sinc sinh softmax sqrt square squeeze sub "
     "subtract t tan tanh thresholded_relu transpose tril triu trunc uniform unsqueeze where zero".split()
 )
-_MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")
+#: What a traced tensor does not have in place, and what gives the same; `{y}` is the tensor, `{0}` the first argument.
+_MISSING = {
+    "set_value": "paddle.assign({0})",
+    "copy_": "paddle.assign({0})",
+    "zero_": "paddle.zeros_like({y})",
+    "fill_": "paddle.full_like({y}, {0})",
+    "fill_diagonal_": "paddle.where(paddle.arange({y}.shape[0]).unsqueeze(1) == paddle.arange({y}.shape[1]),"
+    " paddle.full_like({y}, {0}), {y})",
+    "uniform_": "paddle.uniform({y}.shape)",
+    "normal_": "paddle.standard_normal({y}.shape)",
+}
+_FOLLOWED = " (stock Paddle; exporter's own export follows it)"
 
 
 class InPlace(Rule):
@@ -67,7 +80,9 @@ class InPlace(Rule):
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.of(Overwritten):
             message = f"`{fact.shared}`, read further on, shares this data: in a program it does not change"
-            cure = f"work on a copy (`.clone()`), or write into the tensor that `{fact.shared}` is"
+            cure = (
+                f"write into the tensor that `{fact.shared}` is, or compute `{fact.shared}` again from what was written"
+            )
             yield self.at(fact.site, message, cure)
         for call in facts.in_forward(Called):
             name = call.name.rpartition(".")[2]
@@ -77,20 +92,70 @@ class InPlace(Rule):
                 target, name = (*call.arguments[1:], *call.keywords.values())[0], "assign_"
             if not known or not isinstance(target, Tensor) or target.origin in ("buffer", "parameter", "eager"):
                 continue
-            yield from self._judge(call, target, name)
+            yield from self._judge(call, name)
 
-    def _judge(self, fact: Called, target: Tensor, name: str) -> Iterator[Diagnostic]:
-        cure = f"use the value: y = y.{name.rstrip('_')}(...)"
+    def _judge(self, fact: Called, name: str) -> Iterator[Diagnostic]:
+        cure = _cure(fact, name)
         if name in _MISSING:
             yield self.at(fact.site, f"a tensor of the trace has no `{name}`: the export fails", cure)
-        elif name[:-1] not in _IN_PLACE:
+        elif name[:-1] not in _IN_PLACE or not name.endswith("_") or name.endswith("__"):
             return  # a function whose name only looks like that: `scaled_dot_product_attention_`
-        elif name.endswith("_") and not name.endswith("__") and (fact.dropped or fact.aliased):
-            why = "and its result is dropped" if fact.dropped else "while another name stands for the same tensor"
-            yield self.at(fact.site, f"`{name}` changes a tensor in place {why}; in a program nothing changes", cure)
-        elif name.endswith("_") and not name.endswith("__") and name != "assign_" and fact.shared:
+        elif fact.shared and name != "assign_":
             message = f"`{name}` of a tensor that shares its data with another: Paddle refuses to trace it"
             yield self.at(fact.site, message, cure)
+        elif fact.dropped or fact.aliased:
+            why = "and its result is dropped" if fact.dropped else "while another name stands for the same tensor"
+            message = f"`{name}` changes a tensor in place {why}; in a program nothing changes"
+            followed = name != "assign_"
+            severity = Severity.WARNING if followed else None
+            yield self.at(fact.site, message + _FOLLOWED * followed, cure, severity)
+
+
+def _cure(fact: Called, name: str) -> str:
+    """What to write instead, as a statement that can be run where the tensor has a name."""
+    node = fact.site.node
+    if not isinstance(node, ast.Call):
+        return "use the value that the call gives"
+    method = isinstance(node.func, ast.Attribute) and fact.owner is not None
+    if name == "assign_":
+        target, given = node.args[1] if len(node.args) > 1 else node.keywords[-1].value, node.args[:1]
+    else:
+        target = node.func.value if method and isinstance(node.func, ast.Attribute) else node.args[0]
+        given = node.args if method else node.args[1:]
+    plain = name in _MISSING or name == "assign_"  # what stands instead takes them by their places
+    named = [ast.unparse(keyword.value if plain else keyword) for keyword in node.keywords]
+    arguments = [*map(ast.unparse, given), *(named if name != "assign_" else ())]
+    tensor = ast.unparse(target)
+    if name in _MISSING and (arguments or "{0}" not in _MISSING[name]):
+        value = _MISSING[name].format(*arguments, y=tensor)
+    elif name == "assign_":
+        value = f"paddle.assign({arguments[0]})" if arguments else "the value"
+    elif method:
+        value = f"{tensor}.{name.rstrip('_')}({', '.join(arguments)})"
+    else:
+        value = f"{ast.unparse(node.func).rstrip('_')}({', '.join([tensor, *arguments])})"
+    base = _base(fact.site.module.tree, node, target) if fact.shared else ""
+    if base:
+        return f"write into the tensor that it is part of: `{base} = {value}; {tensor} = {base}`"
+    if fact.shared:
+        return f"compute the new value, `{value}`, and what shares its data from that"
+    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        return f"use the value: `{value}`"
+    return f"use the value, under each name of the tensor: `{tensor} = {value}`"
+
+
+def _base(tree: ast.Module, node: ast.AST, target: ast.expr) -> str:
+    """The `y[0]` that a name was last given above a node, in the same function; empty where it is another view."""
+    function = definition_around(tree, node)
+    given = [
+        part.value
+        for part in ast.walk(function)
+        if isinstance(part, ast.Assign)
+        and part.lineno < getattr(node, "lineno", 0)
+        and [ast.unparse(name) for name in part.targets] == [ast.unparse(target)]
+    ]
+    last = given[-1] if given and isinstance(target, ast.Name) else None
+    return ast.unparse(last) if isinstance(last, ast.Subscript) and isinstance(last.value, ast.Name) else ""
 
 
 plugin: Rule = InPlace()

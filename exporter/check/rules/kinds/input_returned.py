@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.base.diagnostics import Diagnostic
+from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.domain.values import Const, Tensor, Value
 from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.rules.kinds.output_repeated import doubt, leaves
+
+
+_ANCHORED = "(stock Paddle; exporter's own export puts an operator between)"
 
 
 class InputReturned(Rule):
@@ -20,7 +23,8 @@ class InputReturned(Rule):
 
     Why:
         In the saved program it would be an input and an output under one name; the predictor refuses to load or run it.
-        It takes an operator that scales by 1, as `x + 1.0` becomes one, for no operator at all.
+        It takes an operator that scales by 1, as `x + 1.0` becomes one, for no operator at all: that is a warning about
+        stock Paddle, since the exporter's own export puts another operator behind it.
 
     Example:
         import paddle
@@ -56,9 +60,8 @@ class InputReturned(Rule):
                 )
             for name in sorted(set(map(_moved, leaves(fact.value))) - {""}) if alone else ():
                 message = f"the input `{name}` plus a number is returned: the predictor takes the output for the input"
-                yield self.at(
-                    fact.site, message, f"leave it to the caller, or copy first: `{name}.clone()`", doubt(fact)
-                )
+                cure = f"leave it to the caller, or copy first: `{name}.clone()`"
+                yield self.at(fact.site, f"{message} {_ANCHORED}", cure, Severity.WARNING)
 
 
 def _moved(value: Value) -> str:
