@@ -245,8 +245,8 @@ def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> 
     if isinstance(error, CannotRun):
         error.findings = settle.not_run(findings, error)
     elif stage in spec.formats:
-        if (told := settle.failed(findings, error)) is not None:
-            return Product(told)
+        if (failure := settle.failed(findings, error)) is not None:
+            return Product(failure)
         error.findings = settle.not_exported(findings, error)
     raise error
 

@@ -41,9 +41,9 @@ def contents(
     if spec.model == FACTORY:
         untrained += f" (sha256 {' and '.join(file_digests(spec).values())})"
     judged = [
-        f"the candidate {one.name} is {one.file} (sha256 {digests(Path(one.file))}): a release judges it, and the "
-        "bundle does not hold it"
-        for one in spec.candidates
+        f"the candidate {candidate.name} is {candidate.file} (sha256 {digests(Path(candidate.file))}): a release "
+        "judges it, and the bundle does not hold it"
+        for candidate in spec.candidates
     ]
     notes = (untrained, measured.note if measured else "", *judged)
     return Content.model_validate(

@@ -13,7 +13,7 @@ PROBE_CODES = {
 }
 OWN_CODES = {
     "EX001": "a file could not be read or parsed, so nothing of it was checked",
-    "EX002": "no layer was found, so nothing was checked",
+    "EX002": "no layer was found, or reading does not find the one that a factory gives, so nothing was checked",
     "EX003": "a model is too large to be followed to its end",
     "EX004": "an `# exporter: ignore[...]` comment is without a code or a reason, or ignores nothing",
     "EX005": "a name that reading a file does not find, so nothing was checked: it is made when the file is imported",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.base.errors import UsageError, closest, did_you_mean
@@ -17,8 +19,11 @@ from exporter.check.rules.base import Rule
 from exporter.check.rules.base import rules as rules
 from exporter.check.settings import Settings
 from exporter.check.source.project import ParsedModule, Project
+from exporter.check.source.syntax import of_kind
 from exporter.check.targets import Target, resolve
 
+_FAMILIES = Path(__file__).parents[1] / "export" / "families"
+_SHOWN = 60  # letters of an expression that a message quotes
 _MOST_OBJECTS = 1_000_000  # containers made since garbage was last collected: some 150 MB of trees
 
 
@@ -57,6 +62,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
     every = rules()
     _known((*settings.select, *settings.ignore, *settings.severity), every)
     project, findings, layers, probed, files = Project(), list[Diagnostic](), 0, 0, dict[str, None]()
+    unread: list[Diagnostic] = []
     with _collector_at_rest():
         for place in resolve(targets):
             module = project.read(place.path)
@@ -71,6 +77,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 continue
             judged = _judge(module, found, tuple(every.values()))
             layers += found.layers
+            if not found.layers and place.name:
+                unread.append(_unread(module, place))
             if probe_seconds and place.named:
                 from exporter.check.probe.run import probe, prove
 
@@ -81,6 +89,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
             project.release(module)
             if gc.get_count()[0] > _MOST_OBJECTS:
                 gc.collect()
+    if not layers and not findings:
+        findings += unread
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
         only = targets[0] if len(targets) == 1 else "."
@@ -123,6 +133,26 @@ def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
     own = any(info.is_layer for info in module.classes.values())
     module.project.installed = bool(place.name) or (place.named and not own)  # a factory may build what lies elsewhere
     return run_module(module, place.name, place.inputs, place.named, place.arguments)
+
+
+def _unread(module: ParsedModule, place: Target) -> Diagnostic:
+    """That reading does not find the layer which a factory gives, and where it lost it.
+
+    Of a spec it is a note: `convert` and `release` run the factory, and their export decides.
+    """
+    severity = Severity.INFO if place.inputs else Severity.WARNING
+    given = dict(place.arguments)
+    if Path(module.path).is_relative_to(_FAMILIES):
+        where = Location(str(ast.literal_eval(given.get("config", "'the configuration'"))))
+        what = f"not checked: the export of {ast.literal_eval(given['family'])} builds the model when it runs"
+        return Diagnostic("EX002", severity, where, what, "check the file of the network: exporter check FILE")
+    bindings = module.names.get(place.name.partition(".")[0], [])
+    returns = [node for binding in bindings[-1:] for node in of_kind(binding, ast.Return) if node.value is not None]
+    expression = ast.unparse(returns[-1].value) if returns and returns[-1].value is not None else ""
+    gives = f": it returns `{expression[:_SHOWN]}`" if expression else ""
+    what = f"not checked: reading does not find the layer that '{place.name}' gives{gives}"
+    location = module.location(returns[-1]) if returns else Location(module.shown)
+    return Diagnostic("EX002", severity, location, what, "name the file or class of that layer: exporter check FILE")
 
 
 def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:

@@ -34,18 +34,18 @@ def start_from_file(name: str, model: Path, folder: Path) -> StartedFromFile:
     path = folder / "specs" / f"{name}.yaml"
     refuse_places(name, [path])
     source = read_source(model)
-    told = source.told()
-    guessed = [dim for dim in _dims(source.inputs) if dim not in told.dims]
-    guessed += [f"values of {one.key}" for one in source.inputs if one.key not in told.values]
-    written = write({path: _text(name, model, source, told)}, folder)
-    inputs = tuple(one.key for one in source.inputs)
+    deployed = source.told()
+    guessed = [dim for dim in _dims(source.inputs) if dim not in deployed.dims]
+    guessed += [f"values of {opened.key}" for opened in source.inputs if opened.key not in deployed.values]
+    written = write({path: _text(name, model, source, deployed)}, folder)
+    inputs = tuple(opened.key for opened in source.inputs)
     return StartedFromFile(written, inputs, tuple(source.outputs), tuple(guessed))
 
 
-def _text(name: str, model: Path, source: Source, told: Told) -> str:
+def _text(name: str, model: Path, source: Source, deployed: Told) -> str:
     """A valid spec; ranges that are guesses say so."""
-    says = f", {told.path.name} what these hold" if told.path and told.values else ""
-    dims = [f"  {line}" for line in _ranges(source.inputs, told)]
+    says = f", {deployed.path.name} what these hold" if deployed.path and deployed.values else ""
+    dims = [f"  {line}" for line in _ranges(source.inputs, deployed)]
     return "\n".join(
         [
             f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
@@ -55,7 +55,7 @@ def _text(name: str, model: Path, source: Source, told: Told) -> str:
             f"source: {yaml_text(str(model))}   # the program, with the parameters beside it",
             "",
             f"inputs:   # the program says names, dtypes and shapes{says}",
-            *(f"  {line}" for line in _inputs(source, told)),
+            *(f"  {line}" for line in _inputs(source, deployed)),
             "  # a word in a shape is a named dim; values: normal, uniform(a,b), integers(a,b) or FILE.npy",
             *(["dims:   # what the artifact must serve", *dims] if dims else ["# dims: the program fixes every size"]),
             f"outputs: [{', '.join(map(yaml_text, source.outputs))}]",
@@ -69,22 +69,22 @@ def _text(name: str, model: Path, source: Source, told: Told) -> str:
     )
 
 
-def _inputs(source: Source, told: Told) -> Iterator[str]:
-    filled = values_of(source.inputs, told)
-    for one in source.inputs:
-        mark = "" if one.key in told.values else "   # GUESSED: the values"
-        shape = ", ".join(map(str, one.shape))
-        values = f'"{filled[one.key]}"' if "," in filled[one.key] else filled[one.key]  # a comma ends an entry
-        yield f"{yaml_text(one.key)}: {{dtype: {one.dtype}, shape: [{shape}], values: {values}}}{mark}"
+def _inputs(source: Source, deployed: Told) -> Iterator[str]:
+    filled = values_of(source.inputs, deployed)
+    for opened in source.inputs:
+        mark = "" if opened.key in deployed.values else "   # GUESSED: the values"
+        shape = ", ".join(map(str, opened.shape))
+        values = f'"{filled[opened.key]}"' if "," in filled[opened.key] else filled[opened.key]  # a comma ends an entry
+        yield f"{yaml_text(opened.key)}: {{dtype: {opened.dtype}, shape: [{shape}], values: {values}}}{mark}"
 
 
 def _dims(inputs: Sequence[Opened]) -> list[str]:
-    return list(dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str)))
+    return list(dict.fromkeys(size for opened in inputs for size in opened.shape if isinstance(size, str)))
 
 
-def _ranges(inputs: Sequence[Opened], told: Told) -> Iterator[str]:
+def _ranges(inputs: Sequence[Opened], deployed: Told) -> Iterator[str]:
     for name in _dims(inputs):
-        known = told.dims.get(name)
-        said = ", ".join(f"{key}: {size}" for key, size in (known or DIMS.get(name, _UNKNOWN)).items())
-        mark = f"   # {told.path.name}" if known and told.path else "   # GUESSED"
-        yield f"{name}: {{{said}}}{mark}"
+        known = deployed.dims.get(name)
+        sizes = ", ".join(f"{key}: {size}" for key, size in (known or DIMS.get(name, _UNKNOWN)).items())
+        mark = f"   # {deployed.path.name}" if known and deployed.path else "   # GUESSED"
+        yield f"{name}: {{{sizes}}}{mark}"

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class FoldedFile:
     """A session that takes what the first folded step takes, and gives the answer and what else the spec names."""
 
-    def __init__(self, session: Session, names: Sequence[str], said: Mapping[str, object], outputs: Sequence[str]):
+    def __init__(self, session: Session, names: Sequence[str], specs: Mapping[str, object], outputs: Sequence[str]):
         """`names` are the program's inputs as its own spec calls them, `said` the arguments of the folding factory."""
         self._session, self._outputs = session, tuple(outputs)
-        self._inputs = tuple(str(name) for name in _listed(said["inputs"]))
-        steps = parts(Pipeline.model_validate(said["pipeline"]))
+        self._inputs = tuple(str(name) for name in _listed(specs["inputs"]))
+        steps = parts(Pipeline.model_validate(specs["pipeline"]))
         self._layer = fold(_served(session, names), steps.before, steps.after, self._inputs, len(self._outputs))
 
     @property
@@ -58,8 +58,8 @@ def _served(session: Session, names: Sequence[str]) -> paddle.nn.Layer:
         outputs = session.run({name: tensor.numpy() for name, tensor in zip(names, tensors, strict=True)})
         return tuple(map(paddle.to_tensor, outputs.values()))
 
-    given = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", *names)]
-    forward.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]  # what `fold` feeds by
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", *names)]
+    forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `fold` feeds by
     layer = paddle.nn.Layer()
     layer.forward = MethodType(forward, layer)
     return layer

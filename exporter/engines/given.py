@@ -74,13 +74,13 @@ class GivenFile(Engine):
 
 
 def _called(natives: Sequence[str], outputs: Sequence[str]) -> Sequence[str]:
-    """What a spec calls the file's outputs: by their own names where it names just these, else by their places."""
+    """Name the file's outputs as a spec does: by their own names where it names just these, else by their places."""
     if len(natives) != len(outputs):
         raise EngineRefused(f"the file puts out {len(natives)} tensors, not {len(outputs)}")
     return natives if set(natives) == set(outputs) else outputs
 
 
-def _folded(session: Session, names: Sequence[str], said: Mapping[str, object], outputs: Sequence[str]) -> Session:
+def _folded(session: Session, names: Sequence[str], specs: Mapping[str, object], outputs: Sequence[str]) -> Session:
     from exporter.engines.folded_file import FoldedFile  # pydantic and the steps, which few specs need
 
-    return FoldedFile(session, names, said, outputs)
+    return FoldedFile(session, names, specs, outputs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.base.tensors import TensorSpec
 
+#: A value of a program, or a dtype of Paddle's.
+Value: TypeAlias = Any
 
-def declare(value: Any, dtype: Any, sizes: list[int] | None = None) -> None:
+
+def declare(value: Value, dtype: Value, sizes: list[int] | None = None) -> None:
     """Give a value of the PIR program that is being built another dtype, and other sizes if they are told."""
     import paddle
 
@@ -22,7 +25,7 @@ def declare(value: Any, dtype: Any, sizes: list[int] | None = None) -> None:
         value.set_type(create_shaped_type(value.type(), sizes))
 
 
-def declare_variable(variable: Any, promised: TensorSpec) -> None:
+def declare_variable(variable: Value, promised: TensorSpec) -> None:
     """Give a variable of a legacy program the dtype of a promise, and its sizes where the number of axes is another."""
     from exporter.paddle.private import convert_to_proto_type
 
@@ -33,5 +36,5 @@ def declare_variable(variable: Any, promised: TensorSpec) -> None:
         variable.set_shape([-1 for _ in promised.shape])
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: Value) -> str:
     return str(dtype).rpartition(".")[2].lower()

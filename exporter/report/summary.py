@@ -91,10 +91,10 @@ class Group:
 
     def by_run(self) -> dict[str, list[str]]:
         """What each claim is about, under `variant/engine`."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for claim in self.claims:
-            found.setdefault(plain(_run_of(claim)), []).append(plain(what(claim)))
-        return found
+            groups.setdefault(plain(_run_of(claim)), []).append(plain(what(claim)))
+        return groups
 
 
 def runs(report: Report) -> list[Run]:
@@ -129,11 +129,11 @@ def groups(report: Report) -> list[Group]:
             over_all = f"{claim.kind}/{claim.output}" if claim.kind != OUTPUTS else ""
             run = f"{claim.variant}/{claim.engine}/{over_all}"
             kinds.setdefault((evidence.outcome, run, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
-    found: dict[tuple[Outcome, str], list[Claim]] = {}
+    rows_alike: dict[tuple[Outcome, str], list[Claim]] = {}
     for (outcome, _, _), rows in kinds.items():
         reason = plain((worst(rows) or rows[0])[1].reason)
-        found.setdefault((outcome, reason), []).extend(claim for claim, _ in rows)
-    return [Group(outcome, reason, tuple(claims)) for (outcome, reason), claims in found.items()]
+        rows_alike.setdefault((outcome, reason), []).extend(claim for claim, _ in rows)
+    return [Group(outcome, reason, tuple(claims)) for (outcome, reason), claims in rows_alike.items()]
 
 
 def waivers(report: Report) -> list[str]:
@@ -188,11 +188,11 @@ def headline(report: Report) -> str:
 
 def extent(report: Report) -> str:
     """How much was planned: `7 runs, 5 cases x 1 output, 9 further proofs`."""
-    found = runs(report)
-    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.kind == OUTPUTS]
+    all_runs = runs(report)
+    plan = [claim for run in all_runs if run.computed for claim, _ in run.rows if claim.kind == OUTPUTS]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
-    computing = sum(run.computed for run in found)
-    proofs = f", {count(len(found) - computing, 'further proof')}" if computing < len(found) else ""
+    computing = sum(run.computed for run in all_runs)
+    proofs = f", {count(len(all_runs) - computing, 'further proof')}" if computing < len(all_runs) else ""
     return f"{count(computing, 'run')}, {count(cases, 'case')} x {count(outputs, 'output')}{proofs}"
 
 

@@ -37,12 +37,12 @@ class Opened:
 
     @property
     def picture(self) -> bool:
-        """Whether it is a batch of pictures with channels first."""
+        """Return whether it is a batch of pictures with channels first."""
         return len(self.shape) == 4
 
     @property
     def real(self) -> bool:
-        """Whether it holds floats."""
+        """Return whether it holds floats."""
         return self.dtype.startswith("float")
 
 
@@ -65,31 +65,33 @@ def told_by(path: Path | None, inputs: Sequence[Opened], usual: Mapping[str, Ran
         return Told()
     deployed = read_deployed(path)
     dims: dict[str, Range] = {}
-    for one in inputs:
-        said = dict(_of_shapes(one, deployed))
-        if one.picture:
-            said = {**_of_sides(one, deployed, usual), **said}
-        dims = {**_bounded(one, said), **dims}
+    for opened in inputs:
+        ranges = dict(_of_shapes(opened, deployed))
+        if opened.picture:
+            ranges = {**_of_sides(opened, deployed, usual), **ranges}
+        dims = {**_bounded(opened, ranges), **dims}
     return Told(path, dims, dict(_values(inputs, deployed)))
 
 
-def _of_shapes(one: Opened, deployed: Deployed) -> Iterator[tuple[str, Range]]:
+def _of_shapes(opened: Opened, deployed: Deployed) -> Iterator[tuple[str, Range]]:
     """The ranges of the shapes that the runtimes prepare for."""
-    if (shapes := deployed.shapes.get(one.name)) is None:
+    if (shapes := deployed.shapes.get(opened.name)) is None:
         return
-    if len(shapes[0]) != len(one.shape):
-        what = f"the shapes of '{one.name}' have {len(shapes[0])} axes, and the program's input has {len(one.shape)}"
+    if len(shapes[0]) != len(opened.shape):
+        what = (
+            f"the shapes of '{opened.name}' have {len(shapes[0])} axes, and the program's input has {len(opened.shape)}"
+        )
         where = line_of(deployed.path, ("Hpi",))
         raise UsageError(what, where=where, hint="correct them, or give the program from a folder without this file")
-    for name, least, usual, most in zip(one.shape, *shapes, strict=True):
+    for name, least, usual, most in zip(opened.shape, *shapes, strict=True):
         if isinstance(name, str):
             step = math.gcd(least, usual, most, _STRIDE) if name in ("height", "width") else 1
             yield name, _range(least, usual, most, step)
 
 
-def _of_sides(one: Opened, deployed: Deployed, usual: Mapping[str, Range]) -> Mapping[str, Range]:
+def _of_sides(opened: Opened, deployed: Deployed, usual: Mapping[str, Range]) -> Mapping[str, Range]:
     """The ranges that follow from the steps before the model; where these do not bound a side, twice its usual size."""
-    open_sides = {name: extent for name, extent in deployed.sides.items() if name in one.shape}
+    open_sides = {name: extent for name, extent in deployed.sides.items() if name in opened.shape}
     return {name: _of_extent(extent, usual[name]) for name, extent in open_sides.items()}
 
 
@@ -106,26 +108,26 @@ def _range(least: int, usual: int, most: int, step: int) -> Range:
     return {"min": least, "typical": usual, "max": most, **({"multiple_of": step} if step > 1 else {})}
 
 
-def _bounded(one: Opened, dims: Mapping[str, Range]) -> Mapping[str, Range]:
+def _bounded(opened: Opened, dims: Mapping[str, Range]) -> Mapping[str, Range]:
     """The same, with the largest sizes halved until they make an input that can be proven; the usual ones stay."""
-    most = {name: told["max"] for name, told in dims.items()}
-    least = {name: max(told["typical"], min(2, most[name])) for name, told in dims.items()}
-    while math.prod(most.get(size, 1) if isinstance(size, str) else size for size in one.shape) > MOST_NUMBERS:
+    most = {name: bounds["max"] for name, bounds in dims.items()}
+    least = {name: max(bounds["typical"], min(2, most[name])) for name, bounds in dims.items()}
+    while math.prod(most.get(size, 1) if isinstance(size, str) else size for size in opened.shape) > MOST_NUMBERS:
         name = max(most, key=lambda dim: most[dim] / least[dim], default=None)
         if name is None or most[name] == least[name]:
             break
         step = dims[name].get("multiple_of", 1)
         most[name] = max(most[name] // 2 // step * step, least[name])
-    return {name: {**told, "max": most[name]} for name, told in dims.items()}
+    return {name: {**bounds, "max": most[name]} for name, bounds in dims.items()}
 
 
 def _values(inputs: Sequence[Opened], deployed: Deployed) -> Iterator[tuple[str, str]]:
-    """What the cases of inputs hold: pictures what the scaling gives, the others what their family says of them."""
+    """Yield what the cases of inputs hold: of pictures what the scaling gives, else what their family says."""
     known = FAMILIES["paddledet"].values
-    for one in inputs:
-        if one.real and one.name in known:
-            yield one.key, known[one.name]
-        elif one.real and one.picture and deployed.values:
+    for opened in inputs:
+        if opened.real and opened.name in known:
+            yield opened.key, known[opened.name]
+        elif opened.real and opened.picture and deployed.values:
             low, high = (f"{number:.5g}" for number in deployed.values)
             if float(low) < float(high):
-                yield one.key, f"uniform({low},{high})"
+                yield opened.key, f"uniform({low},{high})"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from exporter.spec.inputs import FORMATS, Frozen, Name
 from exporter.spec.named import Names
+
+#: What a spec's YAML holds at this key.
+Content: TypeAlias = Any
 
 #: What claims on our own files begin with.
 _TAKEN = ("source", *FORMATS, "openvino")
@@ -25,7 +28,7 @@ class Candidate(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
+    def _named(cls, value: Content) -> Content:
         """Give a file that nobody named its own name, as claims can hold it."""
         if not isinstance(value, dict) or "name" in value or not isinstance(value.get("file"), str):
             return value
@@ -42,7 +45,7 @@ def _told_apart(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     return candidates
 
 
-def _mappings(value: Any) -> Any:
+def _mappings(value: Content) -> Content:
     """A path alone is a file."""
     if isinstance(value, (list, tuple)):
         return [{"file": one} if isinstance(one, str) else one for one in value]

@@ -49,9 +49,9 @@ def completed(content: Content) -> Content:
     if not isinstance(content.get("source"), str) or "model" in content:
         return content
     dims = content.get("dims", {})
-    given = dims if isinstance(dims, dict) else None
-    keys = keys_of(read_source(Path(content["source"])), given, content)
-    return {**keys, **content, "dims": dims if given is None else keys["dims"]}
+    ranges = dims if isinstance(dims, dict) else None
+    keys = keys_of(read_source(Path(content["source"])), ranges, content)
+    return {**keys, **content, "dims": dims if ranges is None else keys["dims"]}
 
 
 def _refuse_beside_source(content: Content, path: Path, marks: yaml12.Marks) -> None:

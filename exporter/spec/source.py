@@ -70,7 +70,7 @@ class Source:
         return _names(self.facts.outputs)
 
     def told(self) -> Told:
-        """What the file for the runtimes beside it says; nothing where there is none.
+        """Read what the file for the runtimes beside it says; nothing where there is none.
 
         Raises:
             UsageError: that file is damaged.
@@ -170,25 +170,28 @@ def keys_of(source: Source, dims: Mapping[str, Range] | None = None, spec: Conte
         UsageError: nothing says how large a dim may be; one of the command line is none of the program's; the file for
             the runtimes beside it is damaged.
     """
-    ranged, told, own = dict(dims or {}), source.told(), source.inputs
-    said = spec.get("inputs") if spec is not None else None
-    used = _words(map(_shape, said.values()) if isinstance(said, dict) else [one.shape for one in own])
+    ranged, deployed, own = dict(dims or {}), source.told(), source.inputs
+    described = spec.get("inputs") if spec is not None else None
+    used = _words(map(_shape, described.values()) if isinstance(described, dict) else [opened.shape for opened in own])
     if strange := [name for name in ranged if name not in used and spec is None]:
         hint = f"name one of: {', '.join(used)}" if used else "leave it out: every size is fixed"
         raise UsageError(f"no input has a dim '{strange[0]}'", where="--dim", hint=hint)
-    ranges = {**DIMS, **told.dims, **ranged}
-    if lacking := [name for name in used if name not in ranges and not isinstance(said, dict)]:
+    ranges = {**DIMS, **deployed.dims, **ranged}
+    if lacking := [name for name in used if name not in ranges and not isinstance(described, dict)]:
         options = " ".join(f"--dim {name}=1..64" for name in lacking)
         keys = f"dims: {{{', '.join(f'{name}: {{min: 1, typical: 16, max: 64}}' for name in lacking)}}}"
         what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
         raise UsageError(what, where=str(source.program), hint=f"say it, as in: {keys if spec else options}")
     parameters = {"parameters": str(source.parameters)} if source.parameters else {}
-    filled = values_of(own, told)
+    filled = values_of(own, deployed)
     return {
         "name": source.name,
         "model": FACTORY,
-        "args": {"program": str(source.program), **parameters, "inputs": [one.key for one in own]},
-        "inputs": {one.key: {"dtype": one.dtype, "shape": list(one.shape), "values": filled[one.key]} for one in own},
+        "args": {"program": str(source.program), **parameters, "inputs": [opened.key for opened in own]},
+        "inputs": {
+            opened.key: {"dtype": opened.dtype, "shape": list(opened.shape), "values": filled[opened.key]}
+            for opened in own
+        },
         "dims": {name: ranges[name] for name in [*used, *ranged] if name in ranges},
         "outputs": source.outputs,
         "weights": "factory",
@@ -200,15 +203,18 @@ def _words(shapes: Iterable[Iterable[object]]) -> list[str]:
     return list(dict.fromkeys(size for shape in shapes for size in shape if isinstance(size, str)))
 
 
-def _shape(given: object) -> list[object]:
+def _shape(entry: object) -> list[object]:
     """The shape of an input that a spec gives; nothing of one that is none, which its reader tells."""
-    shape = given.get("shape") if isinstance(given, dict) else None
+    shape = entry.get("shape") if isinstance(entry, dict) else None
     return shape if isinstance(shape, list) else []
 
 
-def values_of(inputs: Iterable[Opened], told: Told) -> dict[str, str]:
-    """What the cases of each input hold: what is told of it, else what any dtype takes."""
-    return {one.key: told.values.get(one.key) or ("normal" if one.real else "integers(0,2)") for one in inputs}
+def values_of(inputs: Iterable[Opened], deployed: Told) -> dict[str, str]:
+    """Return what the cases of each input hold: what is told of it, else what any dtype takes."""
+    return {
+        opened.key: deployed.values.get(opened.key) or ("normal" if opened.real else "integers(0,2)")
+        for opened in inputs
+    }
 
 
 def _names(specs: Iterable[TensorSpec]) -> list[str]:

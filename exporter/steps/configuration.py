@@ -80,9 +80,9 @@ def one_file(path: Path) -> Configuration:
         what = f"it is no YAML: {error.problem or error.context}"
         raise UsageError(what, where=_place(path, mark), hint="correct the file at that place") from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:  # a byte that no text has
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         at = _line_of_fault(text, error)
-        raise UsageError(f"it is no YAML: {said}", where=f"{path}{at}", hint="correct the file") from error
+        raise UsageError(f"it is no YAML: {reason}", where=f"{path}{at}", hint="correct the file") from error
     if not isinstance(content, dict):
         raise UsageError("it is no mapping of keys to values", where=f"{path}:1:1", hint="name another file")
     return content
@@ -97,7 +97,7 @@ def _line_of_fault(text: bytes, error: Exception) -> str:
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> str:
-    """Where the value at these keys and places of a file stands, as `FILE:LINE:COLUMN`; the file was read before."""
+    """Say where the value at these keys and places of a file stands, as `FILE:LINE:COLUMN`; it was read before."""
     node: yaml.Node | None = yaml.compose(read_regular(path, MOST_BYTES), Loader=_Loader)
     mark = None
     for key in keys:
@@ -152,7 +152,7 @@ def _listed(value: object) -> list[str]:
     return [str(base) for base in value] if isinstance(value, list) else []
 
 
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> Configuration:
+def _merged(under: Configuration, over: Configuration) -> Configuration:
     result = dict(under)
     for key, value in over.items():
         before = result.get(key)

@@ -31,13 +31,13 @@ def borders(mask: Array) -> list[Array]:
     inside = framed != 0
     starts = inside & ~np.roll(inside, 1, axis=1)  # left of the pixel is nothing
     ends = ~inside & np.roll(inside, 1, axis=1)
-    found: list[Array] = []
+    outlines: list[Array] = []
     for row, column in np.argwhere(starts | ends):
         if starts[row, column] and framed[row, column] == 1:
-            found.append(_followed(framed, row, column, hole=False))
+            outlines.append(_followed(framed, row, column, hole=False))
         elif ends[row, column] and framed[row, column - 1] >= 1:
-            found.append(_followed(framed, row, column - 1, hole=True))
-    return found[::-1]
+            outlines.append(_followed(framed, row, column - 1, hole=True))
+    return outlines[::-1]
 
 
 def _followed(framed: Array, row: int, column: int, *, hole: bool) -> Array:
@@ -76,9 +76,9 @@ def hull(points: Array) -> Array:
     if len(ordered) < 3:
         return np.asarray(ordered, "int64")
     chains = []
-    for given in (ordered, ordered[::-1]):
+    for order in (ordered, ordered[::-1]):
         chain: list[list[int]] = []
-        for x, y in given:
+        for x, y in order:
             while len(chain) > 1 and _turn(chain[-2], chain[-1], (x, y)) <= 0:
                 chain.pop()
             chain.append([x, y])
@@ -150,7 +150,7 @@ Pixel: TypeAlias = tuple[int, int]
 
 
 def _clipped(start: Pixel, end: Pixel, width: int, height: int) -> tuple[bool, Pixel, Pixel]:
-    """Whether a line has pixels inside, and its ends as far as they are (`clipLine`)."""
+    """Return whether a line has pixels inside, and its ends as far as they are (`clipLine`)."""
     ends = [list(start), list(end)]
     for axis, size in ((1, height), (0, width)):
         if _beyond(ends[0], width, height) & _beyond(ends[1], width, height):

@@ -70,8 +70,8 @@ class Deployed:
         for step in scalings:
             count = max(len(step.mean), len(step.std))  # one number stands for every channel
             mean, std = (numbers * count if len(numbers) == 1 else numbers for numbers in (step.mean, step.std))
-            made = [(end * step.scale - m) / s for end in (low, high) for m, s in zip(mean, std, strict=False)]
-            low, high = min(made), max(made)
+            ends = [(end * step.scale - m) / s for end in (low, high) for m, s in zip(mean, std, strict=False)]
+            low, high = min(ends), max(ends)
         return (low, high) if scalings and math.isfinite(high - low) else None
 
 
@@ -105,15 +105,15 @@ def _shapes(content: Configuration, path: Path) -> Iterator[tuple[str, Shapes]]:
         for name, backend in backends.items() if isinstance(backends, dict) else ():
             for key in _SHAPES:
                 place = ("Hpi", group, name, key)
-                if (said := inside(backend, key)) is not None:
-                    if not isinstance(said, dict):
+                if (inputs := inside(backend, key)) is not None:
+                    if not isinstance(inputs, dict):
                         raise _damaged(path, place, f"`{key}` holds no inputs with their shapes")
-                    yield from ((str(one), _three(shapes, path, (*place, one))) for one, shapes in said.items())
+                    yield from ((str(entry), _three(shapes, path, (*place, entry))) for entry, shapes in inputs.items())
                     return
 
 
-def _three(said: object, path: Path, place: Sequence[str]) -> Shapes:
-    shapes = said if isinstance(said, list) else []
+def _three(content: object, path: Path, place: Sequence[str]) -> Shapes:
+    shapes = content if isinstance(content, list) else []
     whole = all(isinstance(shape, list) and all(_is_size(size) for size in shape) for shape in shapes)
     if len(shapes) != 3 or not whole or len({len(shape) for shape in shapes}) != 1:
         raise _damaged(path, place, f"the shapes of '{place[-1]}' are not the smallest, the usual and the largest one")
@@ -149,9 +149,9 @@ def _entries(operator: object, readers: Mapping[str, Reader], where: str) -> Ent
     Raises:
         UsageError: it or an option of it is damaged.
     """
-    name, given = named(operator, where)
+    name, arguments = named(operator, where)
     try:
-        return readers[name](Options(name, given, where)) if name in readers else []
+        return readers[name](Options(name, arguments, where)) if name in readers else []
     except WrongOption:
         raise
     except UsageError:

@@ -10,7 +10,10 @@ import pytest
 
 from exporter.base.diagnostics import Severity
 from exporter.base.errors import UsageError
+from exporter.check.inputs import Input
 from exporter.check.run import check, examine
+from exporter.check.targets import Target
+from exporter.export.families import factory
 
 HEADER = "import random\nimport paddle\nimport paddle.nn as nn\n"
 
@@ -105,6 +108,23 @@ def test_a_check_of_nothing_says_so(tmp_path: Path) -> None:
     found = examine([write(tmp_path, "x = 1\n")])
     assert [each.code for each in found.findings] == ["EX002"]
     assert found.layers == 0
+
+
+def test_a_factory_whose_layer_reading_does_not_find_is_named_where_it_lost_it(tmp_path: Path) -> None:
+    text = "import importlib\n\n\ndef build(name='nets'):\n    made = importlib.import_module(name)\n    return made.Net()\n"
+    path = Path(write(tmp_path, text))
+    (found,) = examine([Target(path, "build")]).findings
+    assert (found.code, found.severity, found.location.line) == ("EX002", Severity.WARNING, 6)
+    assert "'build' gives: it returns `made.Net()`" in found.message
+    (noted,) = examine([Target(path, "build", (Input("x", (2, 4), "float32"),))]).findings
+    assert noted.severity is Severity.INFO, "a spec's model is run by convert"
+
+
+def test_the_model_of_a_family_is_told_to_be_built_by_its_export() -> None:
+    arguments = (("family", "'paddledet'"), ("config", "'configs/a.yml'"))
+    (found,) = examine([Target(Path(factory.__file__), "build", arguments=arguments)]).findings
+    assert (found.code, found.location.path) == ("EX002", "configs/a.yml")
+    assert "the export of paddledet builds the model when it runs" in found.message
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:

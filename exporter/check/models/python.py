@@ -224,7 +224,7 @@ def _getattr(run: Run, call: Call) -> Value:
 
 
 def _lacks(owner: Value, name: str) -> bool:
-    """Whether an object surely has no such attribute: all of its classes were read, and whatever sets one of it."""
+    """Return whether an object surely has no such attribute: its classes were read, and whatever sets one of it."""
     if not isinstance(owner, Instance) or not owner.complete or {name, UNNAMED} & owner.attributes.keys():
         return False
     return all(base == "object" or base.startswith(_PLAIN_BASES) for base in owner.cls.family if isinstance(base, str))

@@ -69,15 +69,21 @@ def init(  # noqa: PLR0913 - an option is a parameter
 
     limits = Limits(seconds=timeout or _SECONDS) if build and find_spec("paddle") else None
     done = start(name, model, out, limits, with_recipe=recipe)
-    found, looked = done.signature, done.looked
+    signature, looked = done.signature, done.looked
     if as_json:
-        ran = {"looked": not looked.why, "why": looked.why, "outputs": [str(given) for given in looked.outputs]}
-        told = {"written": list(map(str, done.written)), "inputs": list(found.required), "known": found.known}
-        sys.stdout.write(json.dumps(told | ran) + "\n")
+        trial = {"looked": not looked.why, "why": looked.why, "outputs": [str(given) for given in looked.outputs]}
+        content = {
+            "written": list(map(str, done.written)),
+            "inputs": list(signature.required),
+            "known": signature.known,
+        }
+        sys.stdout.write(json.dumps(content | trial) + "\n")
         return ExitCode.PASSED
     for path in done.written:
         sys.stdout.write(f"{path}\n")
-    sys.stdout.write(f"inputs {', '.join(found.required)}\n" if found.known else "the code does not show the inputs\n")
+    sys.stdout.write(
+        f"inputs {', '.join(signature.required)}\n" if signature.known else "the code does not show the inputs\n"
+    )
     if looked.why:
         sys.stdout.write(f"the model was not run: {looked.why}\ncorrect what is marked GUESSED, then run:\n")
     else:
@@ -94,9 +100,9 @@ def _of_file(name: str, model: str, out: Path, *, as_json: bool) -> ExitCode:
 
     started = start_from_file(name, Path(model), out)
     if as_json:
-        told = {"written": list(map(str, started.written)), "inputs": list(started.inputs), "known": True}
-        ran = {"looked": True, "why": "", "outputs": list(started.outputs), "guessed": list(started.guessed)}
-        sys.stdout.write(json.dumps(told | ran) + "\n")
+        content = {"written": list(map(str, started.written)), "inputs": list(started.inputs), "known": True}
+        trial = {"looked": True, "why": "", "outputs": list(started.outputs), "guessed": list(started.guessed)}
+        sys.stdout.write(json.dumps(content | trial) + "\n")
         return ExitCode.PASSED
     for path in started.written:
         sys.stdout.write(f"{path}\n")

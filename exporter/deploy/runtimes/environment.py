@@ -67,13 +67,13 @@ class Runtime:
         return PACKAGES[self.package].engine
 
     def requirements(self) -> tuple[str, ...]:
-        """What pip is asked to install."""
+        """Return what pip is asked to install."""
         package = PACKAGES[self.package]
         old = Version(self.version) < Version(package.numpy_2)
         return (f"{package.distribution}=={self.version}", "numpy<2" if old else "numpy", *package.beside)
 
     def takes(self, tag: str) -> bool:
-        """Whether a Python of this tag (`py3.11`) is worth a try."""
+        """Return whether a Python of this tag (`py3.11`) is worth a try."""
         del tag
         return True
 
@@ -197,12 +197,12 @@ def _run(command: Sequence[str], runtime: Runtime) -> None:
         )
 
 
-def _why(said: str) -> str:
-    """What an installer wrote last of the cause. pip says it in its last line that begins with ERROR.
+def _why(output: str) -> str:
+    """Pick what an installer wrote last of the cause. pip says it in its last line that begins with ERROR.
 
     uv says first that there is no solution, and then why: behind `╰─▶` or, in 0.13, `cause:`.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no message"]
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["no message"]
     for mark in ("╰─▶", "cause:"):
         causes = [at for at, line in enumerate(lines) if line.startswith(mark)]
         if causes:

@@ -60,7 +60,7 @@ def exported(family: str, config: Path, repo: Path | None, weights: Path | None,
 
 @contextmanager
 def _model_blamed(family: str) -> Iterator[None]:
-    """What a call of a layer raises in here, eager or traced, is the model's: the rest of the export ran well."""
+    """Take what a call of a layer raises in here, eager or traced, is the model's: the rest of the export ran well."""
     try:
         yield
     except Exception as error:
@@ -71,7 +71,7 @@ def _model_blamed(family: str) -> Iterator[None]:
 
 
 def _calls_a_layer(frame: FrameType) -> bool:
-    """Whether a frame traces a function, or calls a layer."""
+    """Return whether a frame traces a function, or calls a layer."""
     path = frame.f_code.co_filename
     return "paddle/jit/dy2static/" in path or (
         path.endswith("paddle/nn/layer/layers.py") and "call" in frame.f_code.co_name
@@ -102,7 +102,7 @@ def _of_installed(error: UsageError | ModelError, family: Family) -> Environment
 
 
 def _missing(error: UsageError | ModelError, family: Family, repo: Path | None) -> EnvironmentLacks | None:
-    """What a package of the family lacks, where that is why its code failed."""
+    """Name what a package of the family lacks, where that is why its code failed."""
     cause = error.__cause__
     if not isinstance(cause, ModuleNotFoundError) or not cause.name:
         return None

@@ -52,7 +52,7 @@ PRECISIONS: Registry[Precision] = Registry("exporter.export.lower.precision", "p
 
 
 def folds(format: str) -> bool:
-    """Whether files of a format hold constants of their writer, and parameters that were folded into each other."""
+    """Return whether files of a format hold constants of their writer, and parameters folded into each other."""
     return format in JUDGED_ONLY or FORMATS[format].folds
 
 

@@ -209,10 +209,10 @@ def _normalized(operator: Operator, values: Values) -> Sequence[Value]:
 def _sized(operator: Operator, values: Values) -> Sequence[Value]:
     """Call a function whose output's sizes a trace had better know; the file often tells what it computes."""
     *_, size = operator.operands
-    told = operator.results[0].type
-    if in_dygraph() or isinstance(values.get(size), Sizes) or not isinstance(told, TensorType):
+    declared = operator.results[0].type
+    if in_dygraph() or isinstance(values.get(size), Sizes) or not isinstance(declared, TensorType):
         return _called(operator, values)
-    sizes = told.shape[2:] if operator.attributes["data_format"].startswith("NC") else told.shape[1:-1]
+    sizes = declared.shape[2:] if operator.attributes["data_format"].startswith("NC") else declared.shape[1:-1]
     return _called(operator, values if min(sizes) < 0 else {**values, size: Sizes(sizes)})
 
 
@@ -250,19 +250,19 @@ def _if(operator: Operator, values: Values) -> Sequence[Value]:
     import paddle
 
     (condition,) = (tensor(values[number]) for number in operator.operands)
-    given: list[Mapping[int, arrays.TensorArray]] = []
+    results_of_turns: list[Mapping[int, arrays.TensorArray]] = []
 
     def branch(block: Block) -> Value:
         results, grown = arrays.without_arrays(run_block(block, dict(values)))
-        given.append(grown)
+        results_of_turns.append(grown)
         return results[0] if len(results) == 1 else tuple(results) or None
 
     then, otherwise = operator.blocks
     result: Value = paddle.static.nn.cond(condition, lambda: branch(then), lambda: branch(otherwise))
-    if any(grown != given[0] for grown in given):
+    if any(grown != results_of_turns[0] for grown in results_of_turns):
         raise _wrong(operator, "two branches give two arrays")
     results = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-    return arrays.with_arrays(results, given[0])
+    return arrays.with_arrays(results, results_of_turns[0])
 
 
 def _while(operator: Operator, values: Values) -> Sequence[Value]:

@@ -36,10 +36,10 @@ class Seen:
 
     def with_run(self, value: object) -> Seen:
         """The same with what one more run returned; what is no tensor is left to the trace to refuse."""
-        found = [leaf for _, leaf in leaves(value)]
-        if not all(hasattr(leaf, "dtype") and hasattr(leaf, "shape") for leaf in found):
+        tensors = [leaf for _, leaf in leaves(value)]
+        if not all(hasattr(leaf, "dtype") and hasattr(leaf, "shape") for leaf in tensors):
             return Seen()
-        run = tuple(map(_given, found))
+        run = tuple(map(_given, tensors))
         if self.outputs is None:
             return Seen(run)
         if len(run) != len(self.outputs):
@@ -76,10 +76,10 @@ def _joined(first: Given, second: Given) -> Given:
     return Given(dtype, tuple(a if a == b else -1 for a, b in zip(first.shape, second.shape, strict=True)))
 
 
-def _promised(traced: TensorSpec, given: Given) -> TensorSpec:
-    dtype, shape = given.dtype or traced.dtype, traced.shape
-    if given.shape is not None and len(given.shape) != len(shape):
-        shape = tuple(-1 for _ in given.shape)
-    elif given.shape is not None:
-        shape = tuple(size if size == seen else -1 for size, seen in zip(shape, given.shape, strict=True))
+def _promised(traced: TensorSpec, eager: Given) -> TensorSpec:
+    dtype, shape = eager.dtype or traced.dtype, traced.shape
+    if eager.shape is not None and len(eager.shape) != len(shape):
+        shape = tuple(-1 for _ in eager.shape)
+    elif eager.shape is not None:
+        shape = tuple(size if size == seen else -1 for size, seen in zip(shape, eager.shape, strict=True))
     return TensorSpec(traced.name, dtype, shape)

@@ -44,7 +44,7 @@ def judge_file(subject: Subject, file: Path, runs: Sequence[Run], about: About, 
         own = next(artifact for artifact in subject.artifacts.values() if artifact.precision == "fp32")
         adopted = adopt(file, (own, subject.folder), place, setting)
         untraced = () if adopted.traced else (format,)
-        told = [] if adopted.traced else [f"{file} stores no tensor of the model as it was: what it computes proves it"]
+        lost = [] if adopted.traced else [f"{file} stores no tensor of the model as it was: what it computes proves it"]
         only = {"formats": (format,), "precisions": {"fp32": PrecisionSettings()}, "candidates": ()}
         foreign = replace(
             subject,
@@ -54,7 +54,7 @@ def judge_file(subject: Subject, file: Path, runs: Sequence[Run], about: About, 
             untraced=untraced,
         )
         harness = harness_of(foreign, runs, setting)
-        report = judge(harness, replace(about, notes=(*about.notes, *told)))
+        report = judge(harness, replace(about, notes=(*about.notes, *lost)))
         return blame(harness, report, None)
 
 
@@ -78,14 +78,14 @@ def _joined(report: Report, other: Report, names: tuple[str, str], spec: Spec) -
     """Add the claims on a candidate's file; `names` are its format and its own name, under which they then stand."""
     format, name = names
     renamed = {claim: replace(claim, format=name) for claim in other.verdict.plan if claim.format == format}
-    evidence = {renamed[claim]: found for claim, found in other.verdict.evidence.items() if claim in renamed}
+    evidence = {renamed[claim]: proof for claim, proof in other.verdict.evidence.items() if claim in renamed}
     today = datetime.now(timezone.utc).date()
     own, ours = waived(Verdict(frozenset(renamed.values()), evidence), spec.waivers, today), report.verdict
     merged = replace(ours, plan=ours.plan | own.plan, evidence={**ours.evidence, **own.evidence})
-    blames = [replace(one, claim=renamed[one.claim]) for one in other.blames if one.claim in renamed]
+    blames = [replace(blame, claim=renamed[blame.claim]) for blame in other.blames if blame.claim in renamed]
     about = f"{format}/"
-    said = [note for note in other.notes if note not in report.notes and not note.startswith(REFERENCE)]
-    notes = [f"{name}/{note.removeprefix(about)}" if note.startswith(about) else f"{name}: {note}" for note in said]
+    new = [note for note in other.notes if note not in report.notes and not note.startswith(REFERENCE)]
+    notes = [f"{name}/{note.removeprefix(about)}" if note.startswith(about) else f"{name}: {note}" for note in new]
     return replace(
         report,
         verdict=merged,

@@ -65,7 +65,7 @@ class Report:
 
     @property
     def of_a_file(self) -> bool:
-        """Whether the reference is a program that was given as a file, in the place of an eager layer."""
+        """Return whether the reference is a program that was given as a file, in the place of an eager layer."""
         return any(note.startswith(REFERENCE) for note in self.notes)
 
     def rows(self) -> list[tuple[Claim, Evidence]]:

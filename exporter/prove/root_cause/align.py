@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from exporter.base.numbers.norms import ratio
 from exporter.base.tensors import Array, TensorMap
@@ -71,12 +71,12 @@ class TensorFact:
 class Trace:
     """The calls of the sublayers in one case, and what is known of each of their tensors by its key.
 
-    `made` is what operators with constants make of values of a program that was traced anew, by their names there.
+    `derived` is what operators with constants make of values of a program that was traced anew, by their names there.
     """
 
     calls: tuple[SublayerCall, ...]
     facts: Mapping[int, TensorFact]
-    made: MadeOf = field(default_factory=dict)
+    derived: MadeOf = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ class Place:
     own: bool
 
 
+#: What values have in common that may be the same: whether they are floats, and their shape.
+Look: TypeAlias = tuple[bool | int, ...]
 #: How far a tensor is off, by its key: an error ratio; infinity where no value is like it, None where it cannot tell.
 Distance = Callable[[int], "float | None"]
 
@@ -124,7 +126,7 @@ class Shown:
 
     def __init__(self, observed: Observed, values: TensorMap) -> None:
         self._observed = observed
-        self._by_shape: dict[tuple[Any, ...], list[Array]] = defaultdict(list)
+        self._by_shape: dict[Look, list[Array]] = defaultdict(list)
         given = (observed.values[f"{key}/eager"] for key in observed.calls[0].inputs if key in observed.facts)
         for value in (*values.values(), *given):
             self._by_shape[_look(value)].append(value)
@@ -150,7 +152,7 @@ class Followed:
 
     def __init__(self, observed: Observed, values: TensorMap, fresh: TensorMap, threshold: float) -> None:
         self._observed, self._fresh, self._threshold = observed, fresh, threshold
-        self._values: dict[tuple[Any, ...], list[Array]] = defaultdict(list)
+        self._values: dict[Look, list[Array]] = defaultdict(list)
         for value in values.values():
             self._values[_look(value)].append(value)
 
@@ -160,7 +162,7 @@ class Followed:
         same = [
             name
             for name, value in self._fresh.items()
-            if name in self._observed.trace.made
+            if name in self._observed.trace.derived
             and _look(value) == _look(truth)
             and ratio(truth, value, fact.e_ref) <= self._threshold
         ]
@@ -168,7 +170,7 @@ class Followed:
 
     def _made_of(self, name: str, e_ref: tuple[float, float]) -> float:
         """The worst of all that is made of a value: a fault of the value is in each of them."""
-        return max(self._distance(made, name, e_ref) for made in self._observed.trace.made[name])
+        return max(self._distance(derived, name, e_ref) for derived in self._observed.trace.derived[name])
 
     def _distance(self, name: str, before: str, e_ref: tuple[float, float]) -> float:
         if name not in self._fresh:
@@ -177,12 +179,12 @@ class Followed:
         scaled = scaled_error(self._fresh[before], value, e_ref)
         ratios = [ratio(value, other, scaled) for other in self._values[_look(value)]]
         off = min((one for one in ratios if not math.isnan(one)), default=math.inf)
-        if off <= self._threshold or name not in self._observed.trace.made:
+        if off <= self._threshold or name not in self._observed.trace.derived:
             return off
         return min(off, self._made_of(name, scaled))
 
 
-def _look(value: Array) -> tuple[Any, ...]:
+def _look(value: Array) -> Look:
     return (value.dtype.kind == "f", *value.shape)
 
 
@@ -261,7 +263,7 @@ def is_wrong(observed: Observed, number: int, distance: Distance, threshold: flo
 
 
 def _tells(observed: Observed, operator: SublayerCall) -> bool:
-    """Whether an operator that comes out right says something of the numbers that it read: a size does not."""
+    """Return whether an operator that comes out right says something of the numbers that it read: a size does not."""
     return any(observed.facts[key].dtype.startswith("float") for key in operator.outputs if key in observed.facts)
 
 

@@ -71,8 +71,8 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     tensors, facts = _collect(calls, exact, float32_runs)
     save_scratch(into / "values.safetensors", tensors)
-    made, why_not = _trace_fresh(layer, source, inputs, into)
-    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts, made), why_not)
+    derived, why_not = _trace_fresh(layer, source, inputs, into)
+    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts, derived), why_not)
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:

@@ -36,24 +36,28 @@ def made_with_constants(program: Path) -> dict[str, tuple[str, ...]]:
     """
     operators = read_operators(program).operators
     constant = _constants(operators)
-    made: dict[int, list[int]] = {}
+    derived: dict[int, list[int]] = {}
     others: set[int] = set()
     for operator in operators:
-        varying = {one for one in operator.operands if one > 0 and one not in constant}
+        varying = {value for value in operator.operands if value > 0 and value not in constant}
         if operator.name in _SIZES:
             continue
         if operator.name in _SCALING | _MOVING and len(varying) == 1 and _first(operator, varying):
-            made.setdefault(varying.pop(), []).append(operator.results[0].id)
+            derived.setdefault(varying.pop(), []).append(operator.results[0].id)
         else:
             others |= varying
     # A tap puts out an output by its own name, and all else by its number.
     outputs = {
         operator.operands[0]: str(operator.attributes["name"]) for operator in operators if operator.name == "fetch"
     }
-    read = {one for operator in operators if operator.name != "fetch" for one in operator.operands}
-    names = {one: f"%{one}" for one in made} | {one: name for one, name in outputs.items() if one not in read}
+    read = {value for operator in operators if operator.name != "fetch" for value in operator.operands}
+    names = {value: f"%{value}" for value in derived} | {
+        value: name for value, name in outputs.items() if value not in read
+    }
     return {
-        names[one]: tuple(names.get(of, f"%{of}") for of in many) for one, many in made.items() if one not in others
+        names[value]: tuple(names.get(of, f"%{of}") for of in many)
+        for value, many in derived.items()
+        if value not in others
     }
 
 
@@ -61,15 +65,15 @@ def _constants(operators: Sequence[Operator]) -> set[int]:
     """The values that no input decides: constants, and what is computed of nothing else."""
     constant: set[int] = set()
     for operator in operators:
-        reads = [one for one in operator.operands if one > 0]
-        computed = bool(reads) and not operator.blocks and all(one in constant for one in reads)
+        reads = [value for value in operator.operands if value > 0]
+        computed = bool(reads) and not operator.blocks and all(value in constant for value in reads)
         if operator.name in _CONSTANT or computed:
             constant |= {result.id for result in operator.results}
     return constant
 
 
 def _first(operator: Operator, varying: set[int]) -> bool:
-    """Whether the value is what is scaled: `2.0 / x` is no scaling of x."""
+    """Return whether the value is what is scaled: `2.0 / x` is no scaling of x."""
     return operator.name in ("add", "subtract", "multiply") or operator.operands[0] in varying
 
 
@@ -84,7 +88,7 @@ def scaled_error(before: Array, after: Array, e_ref: tuple[float, float]) -> tup
         steps = [
             (norms(np.diff(after, axis=axis))[1], norms(np.diff(before, axis=axis))[1]) for axis in range(before.ndim)
         ]
-        ratios = [one / other for one, other in steps if other > 0] or ratios
+        ratios = [value / other for value, other in steps if other > 0] or ratios
     scale, sizes = min(ratios), list(zip(norms(before), norms(after), strict=True))
     by_max, by_l2 = (part * scale * size / new if new else part for part, (size, new) in zip(e_ref, sizes, strict=True))
     return by_max, by_l2

@@ -61,7 +61,7 @@ def _ways_of_the_file(spec: Spec) -> tuple[str, ...]:
 
 
 def only_legacy(spec: Spec) -> bool:
-    """Whether every format is made of a trace to a legacy program: whether PIR can hold the model is not asked."""
+    """Return whether every format is made of a trace to a legacy program, so that PIR need not hold the model."""
     return all(name not in JUDGED_ONLY and FORMATS[name].legacy for name in spec.formats)
 
 

@@ -43,8 +43,8 @@ class TextBoxes(Step):
         import numpy as np
 
         after = super().apply(state)
-        found = self._found(_map(state[VALUE]))
-        return {**after, "scores": np.asarray([score for _, score in found], "float32")}
+        framed = self._found(_map(state[VALUE]))
+        return {**after, "scores": np.asarray([score for _, score in framed], "float32")}
 
     def run(self, value: Array) -> Array:
         import numpy as np
@@ -52,29 +52,29 @@ class TextBoxes(Step):
         boxes = [box for box, _ in self._found(_map(value))]
         return np.asarray(boxes, "int32").reshape(-1, 4, 2)
 
-    def _found(self, given: Array) -> list[tuple[Array, float]]:
+    def _found(self, likely: Array) -> list[tuple[Array, float]]:
         """Each box with its mean."""
         import numpy as np
 
         from exporter.steps.contours import borders, smallest_rectangle
 
-        above = given > self.threshold
+        above = likely > self.threshold
         if self.dilate:  # a kernel of 2 x 2 whose anchor is below and at the right
             wide = np.pad(above, ((1, 0), (1, 0)))
             above = wide[1:, 1:] | wide[:-1, 1:] | wide[1:, :-1] | wide[:-1, :-1]
-        found: list[tuple[Array, float]] = []
+        framed: list[tuple[Array, float]] = []
         for border in borders(above)[: self.most]:
             box, shortest = smallest_rectangle(border)
             if shortest < _SHORTEST:
                 continue
-            mean = _mean(given, box if self.within == "box" else border)
+            mean = _mean(likely, box if self.within == "box" else border)
             if self.score > mean:
                 continue
             grown, shortest = smallest_rectangle(_grown(box, self.unclip))
             if shortest >= _SHORTEST + 2:
-                height, width = given.shape
-                found.append((np.clip(np.rint(grown), 0, (width, height)).astype("int32"), mean))
-        return found
+                height, width = likely.shape
+                framed.append((np.clip(np.rint(grown), 0, (width, height)).astype("int32"), mean))
+        return framed
 
 
 def _map(value: Array) -> Array:
@@ -82,19 +82,19 @@ def _map(value: Array) -> Array:
     return value[0] if value.ndim == 3 else value
 
 
-def _mean(given: Array, corners: Array) -> float:
+def _mean(likely: Array, corners: Array) -> float:
     """The mean within a polygon (`box_score_fast` and `box_score_slow`)."""
     import numpy as np
 
     from exporter.steps.contours import filled
 
-    height, width = given.shape
+    height, width = likely.shape
     ends = np.asarray([width - 1, height - 1])
     low = np.clip(np.floor(corners.min(0)).astype("int64"), 0, ends)
     high = np.clip(np.ceil(corners.max(0)).astype("int64"), 0, ends)
     tall, wide = int(high[1] - low[1] + 1), int(high[0] - low[0] + 1)
     mask = filled((corners - low).astype("int64"), tall, wide)
-    part = given[low[1] : high[1] + 1, low[0] : high[0] + 1]
+    part = likely[low[1] : high[1] + 1, low[0] : high[0] + 1]
     return float(part[mask].astype("float64").mean())
 
 

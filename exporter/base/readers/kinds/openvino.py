@@ -89,7 +89,7 @@ def source_ports(net: Element) -> dict[str, Element]:
     }
     edges = [(edge.get("to-layer", ""), (edge.get("from-layer"), edge.get("from-port"))) for edge in main_edges(net)]
     results = {layer.get("id") for layer in main_layers(net, "Result")}
-    return {to: ports[made] for to, made in edges if to in results and made in ports}
+    return {to: ports[maker] for to, maker in edges if to in results and maker in ports}
 
 
 def main_edges(net: Element) -> list[Element]:

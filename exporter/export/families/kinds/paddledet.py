@@ -25,9 +25,9 @@ class PaddleDetection(Family):
         from ppdet.core.workspace import load_config
         from ppdet.engine import Trainer
 
-        said = load_config(str(config))
-        said["use_gpu"], said["norm_type"] = False, "bn"  # synchronised batch norms run on GPUs alone
-        trainer = Trainer(said, mode="test")
+        settings = load_config(str(config))
+        settings["use_gpu"], settings["norm_type"] = False, "bn"  # synchronised batch norms run on GPUs alone
+        trainer = Trainer(settings, mode="test")
         if weights is not None:
             trainer.load_weights(str(weights))
         trainer.export(str(into))
@@ -44,8 +44,8 @@ class PaddleDetection(Family):
 
             def forward(self, image: Any, scale_factor: Any = None, im_shape: Any = None) -> Any:
                 inputs = {"image": image, "scale_factor": scale_factor, "im_shape": im_shape}
-                given = {name: value for name, value in inputs.items() if value is not None}
-                return self.layer(given | {name: _ones(spec) for name, spec in unread.items() if name not in given})
+                tensors = {name: value for name, value in inputs.items() if value is not None}
+                return self.layer(tensors | {name: _ones(spec) for name, spec in unread.items() if name not in tensors})
 
         return Detector()
 

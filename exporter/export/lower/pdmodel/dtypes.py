@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.lower.pdmodel.call import Call
+
+#: A value of a legacy program, or a number beside it.
+Variable: TypeAlias = Any
 
 _INTEGERS = ("BOOL", "UINT8", "INT8", "INT16", "INT32", "INT64")
 _REAL_OF = {"COMPLEX64": "FP32", "COMPLEX128": "FP64"}
@@ -22,10 +25,10 @@ class DtypeRule:
 
     name: str
     meaning: str
-    apply: Callable[[Call], Any]
+    apply: Callable[[Call], Variable]
 
 
-def cast(variable: Any, dtype: Any) -> Any:
+def cast(variable: Variable, dtype: Variable) -> Variable:
     """`variable` as `dtype`, the same one where nothing changes."""
     from exporter.paddle.private import convert_to_proto_type
 
@@ -33,12 +36,12 @@ def cast(variable: Any, dtype: Any) -> Any:
     return variable if variable.dtype == dtype else variable.astype(dtype)
 
 
-def is_integer(variable: Any) -> bool:
+def is_integer(variable: Variable) -> bool:
     """Whether the elements are integers or bool."""
     return variable.dtype.name in _INTEGERS
 
 
-def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
+def promote(operator: str, left: Variable, right: Variable) -> tuple[Variable, Variable]:
     """Both as their common dtype."""
     from exporter.paddle.private import core
 
@@ -48,7 +51,7 @@ def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
     return cast(left, common), cast(right, common)
 
 
-def yielding(left: Any, right: Any) -> tuple[Any, Any] | None:
+def yielding(left: Variable, right: Variable) -> tuple[Variable, Variable] | None:
     """Both as the dtype of the one that is no 0-D tensor; None where a 0-D tensor does not take the other's dtype.
 
     It does where both are integers, both floats or both complex.
@@ -62,42 +65,42 @@ def yielding(left: Any, right: Any) -> tuple[Any, Any] | None:
     return cast(left, common), cast(right, common)
 
 
-def _vartype(name: str) -> Any:
+def _vartype(name: str) -> Variable:
     from exporter.paddle.private import core
 
     return getattr(core.VarDesc.VarType, name)
 
 
-def _same(call: Call) -> Any:
+def _same(call: Call) -> Variable:
     return call["x"].dtype
 
 
-def _floating(call: Call) -> Any:
+def _floating(call: Call) -> Variable:
     if is_integer(call["x"]):
         call["x"] = cast(call["x"], _vartype("FP32"))
     return call["x"].dtype
 
 
-def _real(call: Call) -> Any:
+def _real(call: Call) -> Variable:
     dtype = call["x"].dtype
     return _vartype(_REAL_OF[dtype.name]) if dtype.name in _REAL_OF else dtype
 
 
-def _boolean(call: Call) -> Any:
+def _boolean(call: Call) -> Variable:
     return _vartype("BOOL")
 
 
-def _promoted(call: Call) -> Any:
+def _promoted(call: Call) -> Variable:
     call["x"], call["y"] = promote(call.api, call["x"], call["y"])
     return call["x"].dtype
 
 
-def _compared(call: Call) -> Any:
+def _compared(call: Call) -> Variable:
     _yielding(call)
     return _vartype("BOOL")
 
 
-def _yielding(call: Call) -> Any:
+def _yielding(call: Call) -> Variable:
     """`x * 0-D`: see :func:`yielding`."""
     both = yielding(call["x"], call["y"])
     if both is not None:
@@ -105,7 +108,7 @@ def _yielding(call: Call) -> Any:
     return _promoted(call)
 
 
-def _summed(call: Call) -> Any:
+def _summed(call: Call) -> Variable:
     """The input is cast to the dtype of the result first, as eager does; bool and int32 add up in int64."""
     from exporter.paddle.private import convert_to_proto_type
 
@@ -119,7 +122,7 @@ def _summed(call: Call) -> Any:
     return result
 
 
-def _indexed(call: Call) -> Any:
+def _indexed(call: Call) -> Variable:
     from exporter.paddle.private import convert_to_proto_type
 
     call["dtype"] = convert_to_proto_type(call["dtype"])

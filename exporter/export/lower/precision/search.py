@@ -110,10 +110,10 @@ def _search(
     candidates = [first]
     # By price, the layers that save most come last. Where one of these alone is too noisy, every layer would be kept
     # for it; by noise it is kept first.
-    worst = sorted((one for one in layers if one not in kept), key=lambda one: -price[one])
+    worst = sorted((layer for layer in layers if layer not in kept), key=lambda layer: -price[layer])
     count = _fewest(worst, lambda names: make((*kept, *names)), wanted, candidates)
     if count == len(worst):
-        worst.sort(key=lambda one: -noise[one])
+        worst.sort(key=lambda layer: -noise[layer])
         count = _fewest(worst, lambda names: make((*kept, *names)), wanted, candidates)
     return (*kept, *worst[:count]), Tried({name: one.snr_db for name, one in alone.items()}, tuple(candidates))
 

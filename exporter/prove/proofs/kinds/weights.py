@@ -41,8 +41,8 @@ class Weights(Proof):
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         untraced = harness.subject.untraced
-        told = [pair for pair in harness.variants if pair[0] not in untraced]
-        return per_variant(self.kind, told) if _has_tensors(harness.subject) else frozenset()
+        traced = [pair for pair in harness.variants if pair[0] not in untraced]
+        return per_variant(self.kind, traced) if _has_tensors(harness.subject) else frozenset()
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         subject = harness.subject

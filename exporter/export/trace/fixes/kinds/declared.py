@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
 from exporter.paddle.declared import declare
@@ -12,27 +12,30 @@ from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 from exporter.paddle.values import in_program, is_variable
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _any(self: Any, x: Any) -> Any:
+
+def _any(self: Value, x: Value) -> Value:
     import paddle
 
     return paddle.any(x.astype("int64") % 2, axis=-1), (paddle.all(x) + 1.5).astype("float32")
 
 
-def _exp(self: Any, x: Any) -> Any:
+def _exp(self: Value, x: Value) -> Value:
     import paddle
 
     return paddle.exp(x.astype("int32")) * 2, x.astype("int64").log1p() / 2
 
 
-def _unique(self: Any, x: Any) -> Any:
+def _unique(self: Value, x: Value) -> Value:
     import paddle
 
     values, inverse = paddle.unique(x.astype("int64"), return_inverse=True)
     return values * 2, inverse + 1, paddle.unique_consecutive(x.astype("int64"), return_counts=True)[1] * 2
 
 
-def _decoded(self: Any, x: Any) -> Any:
+def _decoded(self: Value, x: Value) -> Value:
     import paddle
 
     potentials = x.reshape([-1, 2, 2])
@@ -41,7 +44,7 @@ def _decoded(self: Any, x: Any) -> Any:
     return scores * 0.5, path + 1
 
 
-def _determined(self: Any, x: Any) -> Any:
+def _determined(self: Value, x: Value) -> Value:
     import paddle
 
     square = paddle.matmul(x, x, transpose_x=True) + paddle.diag(paddle.arange(1.0, 5.0))
@@ -50,32 +53,32 @@ def _determined(self: Any, x: Any) -> Any:
 
 
 #: What is to be declared of a result: its dtype, and its sizes if they are declared wrong, too.
-Declared = tuple[Any, list[int] | None]
+Declared = tuple[Value, list[int] | None]
 #: What is to be declared of each result, of the first operand and the `dtype` that was asked for.
-Results = Callable[[Any, Any], list[Declared]]
+Results = Callable[[Value, Value], list[Declared]]
 
 
-def _boolean(x: Any, dtype: Any) -> list[Declared]:
+def _boolean(x: Value, dtype: Value) -> list[Declared]:
     return [("bool", None)]
 
 
-def _floating(x: Any, dtype: Any) -> list[Declared]:
+def _floating(x: Value, dtype: Value) -> list[Declared]:
     return [("float32" if "int" in str(x.dtype) else x.dtype, None)]
 
 
-def _values_and_places(x: Any, dtype: Any) -> list[Declared]:
+def _values_and_places(x: Value, dtype: Value) -> list[Declared]:
     return [(x.dtype, None), *[(dtype or "int64", None)] * 3]
 
 
-def _rank(x: Any, dtype: Any) -> list[Declared]:
+def _rank(x: Value, dtype: Value) -> list[Declared]:
     return [("int64", None)]
 
 
-def _sign_and_logarithm(x: Any, dtype: Any) -> list[Declared]:
+def _sign_and_logarithm(x: Value, dtype: Value) -> list[Declared]:
     return [(x.dtype, [2, *x.shape[:-2]])]
 
 
-def _scores_and_path(potentials: Any, dtype: Any) -> list[Declared]:
+def _scores_and_path(potentials: Value, dtype: Value) -> list[Declared]:
     return [(potentials.dtype, [potentials.shape[0]]), ("int64", [potentials.shape[0], -1])]
 
 
@@ -115,26 +118,26 @@ class OtherDtype(Fix):
                 patches.body(function, self.within_programs(_declaring(function, results), refuse))
 
 
-def _declaring(api: Callable[..., Any], results: Results) -> Callable[..., Any]:
+def _declaring(api: Callable[..., Value], results: Results) -> Callable[..., Value]:
     signature = inspect.signature(inspect.unwrap(api))
 
-    def call(stock: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        given = stock(*args, **kwargs)
+    def call(stock: Callable[..., Value], *args: Value, **kwargs: Value) -> Value:
+        returned = stock(*args, **kwargs)
         arguments = list(signature.bind(*args, **kwargs).arguments.items())
         x = arguments[0][1]
         if in_program(x) and not is_variable(x):
-            for value, declared in zip(_listed(given), results(x, dict(arguments).get("dtype")), strict=False):
+            for value, declared in zip(_listed(returned), results(x, dict(arguments).get("dtype")), strict=False):
                 declare(value, *declared)
-        return given
+        return returned
 
     return call
 
 
-def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+def _listed(value: Value) -> list[Value]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _transition() -> Any:
+def _transition() -> Value:
     import paddle
 
     return paddle.to_tensor([[0.1, 0.7], [0.4, 0.2]])

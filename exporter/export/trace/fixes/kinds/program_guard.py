@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.paddle.user_line import is_models, origin
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _forward(self: Any, x: Any) -> Any:
+
+def _forward(self: Value, x: Value) -> Value:
     import paddle
 
     with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
@@ -33,7 +36,7 @@ class ProgramGuard(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import legacy_program_guard, pir_program_guard
 
-        def guarded(stock: Any, main_program: Any, startup_program: Any = None) -> Any:
+        def guarded(stock: Value, main_program: Value, startup_program: Value = None) -> Value:
             if not _is_models(sys._getframe(2)):  # behind the function that is replaced
                 return stock(main_program, startup_program)
             refusal = _refusal()
@@ -43,7 +46,7 @@ class ProgramGuard(Fix):
         for guard in (pir_program_guard, legacy_program_guard):  # Paddle puts one of the two in its public place
             patches.outermost(guard, guarded)
 
-    def instead(self, stock: Any, main_program: Any, startup_program: Any = None) -> Any:
+    def instead(self, stock: Value, main_program: Value, startup_program: Value = None) -> Value:
         """Never called: see `install`, which looks at who calls."""
         return stock(main_program, startup_program)
 
@@ -57,7 +60,7 @@ def _refusal() -> CannotLower:
 
 
 def _is_models(frame: FrameType) -> bool:
-    """Whether a frame runs a model's code, rewritten or not, and not Paddle's or ours, which trace by such guards."""
+    """Return whether a frame runs a model's code, rewritten or not; Paddle's and ours trace by such guards."""
     path, _ = origin(frame)
     return path != frame.f_code.co_filename or is_models(path)
 

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
 from exporter.paddle.patches import Patches
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _scaled(ctx: Any, x: Any, *, by: float = 2.0) -> Any:
+
+def _scaled(ctx: Value, x: Value, *, by: float = 2.0) -> Value:
     ctx.save_for_backward(x)
     return x * by
 
 
-def _same(ctx: Any, x: Any) -> Any:
+def _same(ctx: Value, x: Value) -> Value:
     return x
 
 
-def _layer_of(forward: Any) -> Any:
+def _layer_of(forward: Value) -> Value:
     from paddle.autograd import PyLayer
 
     return type("Made", (PyLayer,), {"forward": staticmethod(forward), "backward": staticmethod(_same)})
 
 
-def _keyword(self: Any, x: Any) -> Any:
+def _keyword(self: Value, x: Value) -> Value:
     scale = self.scale
     return scale.apply(x, by=0.5) + x
 
 
-def _bound(self: Any, x: Any) -> Any:
+def _bound(self: Value, x: Value) -> Value:
     return self.same(x)
 
 
@@ -50,16 +53,16 @@ class Inlined(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import PyLayerMeta, StaticPyLayer, convert_call_func, convert_to_static
 
-        def inlined(layer: Any, *args: Any, **kwargs: Any) -> Any:
+        def inlined(layer: Value, *args: Value, **kwargs: Value) -> Value:
             return _own(convert_to_static(layer.forward)(_Context(), *args, **kwargs), [*args, *kwargs.values()])
 
-        def build(stock: Any, self: Any, layer: Any) -> None:
+        def build(stock: Value, self: Value, layer: Value) -> None:
             self.dyfunc_self = layer
 
-        def apply(stock: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        def apply(stock: Value, self: Value, *args: Value, **kwargs: Value) -> Value:
             return inlined(self.dyfunc_self, *args, **kwargs)
 
-        def call(stock: Any, function: Any) -> Any:
+        def call(stock: Value, function: Value) -> Value:
             layer = getattr(function, "__self__", None)
             if isinstance(layer, PyLayerMeta) and function.__name__ == "apply":
                 return StaticPyLayer(layer).apply
@@ -74,32 +77,32 @@ class _Context:
     """What `forward` notes for `backward`, which a program does not have."""
 
     def __init__(self) -> None:
-        self._saved: tuple[Any, ...] = ()
+        self._saved: tuple[Value, ...] = ()
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Value) -> None:
         self._saved = tensors
 
-    def saved_tensor(self) -> tuple[Any, ...]:
+    def saved_tensor(self) -> tuple[Value, ...]:
         return self._saved
 
-    def mark_not_inplace(self, *tensors: Any) -> None:
+    def mark_not_inplace(self, *tensors: Value) -> None:
         """Say nothing of the result: it concerns the gradient."""
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: Value) -> None:
         """Say nothing of the result: it concerns the gradient."""
 
     def set_materialize_grads(self, value: bool) -> None:
         """Say nothing of the result: it concerns the gradient."""
 
 
-def _own(given: Any, arguments: list[Any]) -> Any:
+def _own(returned: Value, arguments: list[Value]) -> Value:
     """Copy what `forward` returns untouched: `apply` gives a tensor of its own for it."""
     import paddle
 
-    def copied(value: Any) -> Any:
+    def copied(value: Value) -> Value:
         return paddle.assign(value) if any(value is argument for argument in arguments) else value
 
-    return paddle.utils.map_structure(copied, given)
+    return paddle.utils.map_structure(copied, returned)
 
 
 plugin: Fix = Inlined()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _forward(self: Any, x: Any) -> Any:
+
+def _forward(self: Value, x: Value) -> Value:
     whole = x.astype("int32").abs() + 1
     return 7 // whole, 7 % whole, 2**whole
 
@@ -36,8 +39,8 @@ class ReversedWhole(Fix):
                 patches.attribute(Variable, name, method(_reversed(stock, function)))
 
 
-def _reversed(stock: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    def of_numbers(self: Any, other: Any) -> Any:
+def _reversed(stock: Callable[..., Value], function: Callable[..., Value]) -> Callable[..., Value]:
+    def of_numbers(self: Value, other: Value) -> Value:
         import paddle
 
         if type(other) is not int or not self.dtype.name.startswith(("INT", "UINT")):

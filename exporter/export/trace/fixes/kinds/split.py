@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix
 from exporter.paddle.values import is_variable
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _forward(self: Any, x: Any) -> Any:
+
+def _forward(self: Value, x: Value) -> Value:
     import paddle
 
     first, second = paddle.split(x * 2, 2, axis=1)
@@ -16,7 +19,7 @@ def _forward(self: Any, x: Any) -> Any:
     return paddle.concat([first, second], axis=1)
 
 
-def _chunks(self: Any, x: Any) -> Any:
+def _chunks(self: Value, x: Value) -> Value:
     y = x * 2
     first, second = y.chunk(2, axis=1)
     first.scale_(3.0)
@@ -37,7 +40,7 @@ class Split(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)), Example(_chunks, (("n", 4),)))
 
-    def instead(self, stock: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(self, stock: Value, x: Value, *args: Value, **kwargs: Value) -> Value:
         was = getattr(x, "is_view_var", False)
         parts = stock(x, *args, **kwargs)
         for value, view in [(x, was), *((part, False) for part in parts)]:

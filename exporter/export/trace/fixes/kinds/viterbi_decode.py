@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.trace.fixes.base import Example, Fix
 from exporter.paddle.values import is_variable
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
+Value: TypeAlias = Any
 
-def _forward(self: Any, x: Any) -> Any:
+
+def _forward(self: Value, x: Value) -> Value:
     import paddle
 
     lengths = paddle.full([x.shape[0]], 2, "int64")
@@ -16,7 +19,7 @@ def _forward(self: Any, x: Any) -> Any:
     return scores * 0.5, path.astype("float32").sum(-1)
 
 
-def _transition() -> Any:
+def _transition() -> Value:
     import paddle
 
     return paddle.to_tensor([[0.1, 0.7], [0.4, 0.2]])
@@ -30,7 +33,7 @@ class ViterbiDecode(Fix):
     seen = ("3.3.1", "3.3.1")
     examples = (Example(_forward, (("n", 4),), {"transition": _transition}),)
 
-    def instead(self, stock: Any, potentials: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(self, stock: Value, potentials: Value, *args: Value, **kwargs: Value) -> Value:
         scores, path = stock(potentials, *args, **kwargs)
         if is_variable(scores):
             from exporter.paddle.private import core
