@@ -270,6 +270,22 @@ def test_steps_so_coarse_that_zeros_are_any_weight_are_found(tmp_path: Path) -> 
     assert found.outcome is Outcome.MISMATCH and "is less than 31 steps" in found.reason
 
 
+@pytest.mark.parametrize(("size", "outcome"), [(1e-38, Outcome.MATCH), (1e-4, Outcome.MATCH)])
+def test_a_channel_that_is_dead_or_faint_is_rounded_rightly(tmp_path: Path, size: float, outcome: Outcome) -> None:
+    """The quantizer takes no step as small as the channels that training has switched off (as in PP-OCRv4)."""
+    second = SECOND.copy()
+    second[:, 3] *= size
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", second),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("MatMul", ["hidden", "two.w_0"], ["y"]),
+    ]
+    details = dict(plugin.write(order(tmp_path, made(model(nodes, {"x": [None, 16]})).content)))
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    assert prove_rounded(low, plain, tmp_path).outcome is outcome
+
+
 @pytest.mark.parametrize("key", ["codes", "scales", "axis"])
 def test_a_layer_that_the_manifest_describes_wrong_is_damage_and_no_bug(tmp_path: Path, key: str) -> None:
     details, _ = written(tmp_path)
