@@ -61,16 +61,16 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
     settings = settings or Settings()
     every = rules()
     _known((*settings.select, *settings.ignore, *settings.severity), every)
-    project, findings, layers, probed, files = Project(), list[Diagnostic](), 0, 0, dict[str, None]()
+    project, findings, layers, probed, files = Project(), list[Diagnostic](), 0, 0, dict[str, bool]()
     unread: list[Diagnostic] = []
     with _collector_at_rest():
         for place in resolve(targets):
             module = project.read(place.path)
             if isinstance(module, Diagnostic):
-                files[module.location.path] = None
+                files[module.location.path] = True
                 findings.append(module)
                 continue
-            files[module.shown] = None
+            files[module.shown] = files.get(module.shown, False) or not place.name
             found = _run(module, place)
             if isinstance(found, Diagnostic):
                 findings.append(found)
@@ -96,7 +96,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
         only = targets[0] if len(targets) == 1 else "."
         where = Location(str(only.path) if isinstance(only, Target) else only)
         findings.append(Diagnostic("EX002", Severity.WARNING, where, "no layer was found, nothing was checked", cure))
-    kept = suppressions.apply(_sorted(findings), tuple(files), project.comments)
+    kept = suppressions.apply(_sorted(findings), files, project.comments)
     shown = [
         replace(each, severity=settings.severity.get(each.code, each.severity))
         for each in kept
@@ -142,10 +142,11 @@ def _unread(module: ParsedModule, place: Target) -> Diagnostic:
     """
     severity = Severity.INFO if place.inputs else Severity.WARNING
     given = dict(place.arguments)
-    if Path(module.path).is_relative_to(_FAMILIES):
-        where = Location(str(ast.literal_eval(given.get("config", "'the configuration'"))))
-        what = f"not checked: the export of {ast.literal_eval(given['family'])} builds the model when it runs"
-        return Diagnostic("EX002", severity, where, what, "check the file of the network: exporter check FILE")
+    if module.path.is_relative_to(_FAMILIES) and {"family", "config"} <= given.keys():
+        family, config = (ast.literal_eval(given[name]) for name in ("family", "config"))
+        what = f"not checked: the export of {family} builds the model when it runs"
+        cure = "check the file of the network: exporter check FILE"
+        return Diagnostic("EX002", severity, Location(config), what, cure)
     bindings = module.names.get(place.name.partition(".")[0], [])
     returns = [node for binding in bindings[-1:] for node in of_kind(binding, ast.Return) if node.value is not None]
     expression = ast.unparse(returns[-1].value) if returns and returns[-1].value is not None else ""

@@ -6,7 +6,7 @@ A reason is asked for, because the next reader will ask for it. An ignore that n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from exporter.base.diagnostics import Diagnostic, Location, Severity
@@ -26,10 +26,11 @@ class _Mark(NamedTuple):
     reason: str
 
 
-def apply(findings: Sequence[Diagnostic], files: Sequence[str], comments: Comments) -> tuple[Diagnostic, ...]:
+def apply(findings: Sequence[Diagnostic], files: Mapping[str, bool], comments: Comments) -> tuple[Diagnostic, ...]:
     """The findings that no comment ignores, and what is wrong with the comments (EX004).
 
-    `comments` gives the lines of a file that may hold one, with their numbers; `files` are those that were looked at.
+    `comments` gives the lines of a file that may hold one, with their numbers; `files` are those that were looked at,
+    and whether as a whole: of one class of a file nothing says that a comment elsewhere in it ignores nothing.
     """
     kept: list[Diagnostic] = []
     marks = {path: list(_marks(comments(path))) for path in {*files, *(each.location.path for each in findings)}}
@@ -43,7 +44,8 @@ def apply(findings: Sequence[Diagnostic], files: Sequence[str], comments: Commen
             used.add((path, mark.line, finding.code))
     for path, found in marks.items():
         for mark in found:
-            kept += _complaints(path, mark, {code for code in mark.codes if (path, mark.line, code) not in used})
+            unused = {code for code in mark.codes if (path, mark.line, code) not in used}
+            kept += _complaints(path, mark, unused if files.get(path, True) else set())
     return tuple(kept)
 
 

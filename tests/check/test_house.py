@@ -36,11 +36,11 @@ ORDER = (
     *("fixes", "rule_page", "github_command", "forms"),
 )
 #: Lines of code and prose in all files but the rules and the forms; it may fall, and rises only with a reason:
-#: 95 since what a probe is asked and answers has types; 90 since a finding is settled by what was tried, and what
+#: 95 since what a probe is asked and answers has types; 120 since a finding is settled by what was tried, and what
 #: reading does not see proves nothing.
-MOST_LINES = 9_200
-#: Those that are neither blank nor comment nor docstring.
-MOST_LINES_OF_CODE = 6_500
+MOST_LINES = 9_230
+#: Those that are neither blank nor comment nor docstring; 60 for the same.
+MOST_LINES_OF_CODE = 6_560
 MOST_METHODS = 25
 _ASIDE = ("rules", "forms", "github_command")
 

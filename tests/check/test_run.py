@@ -111,7 +111,7 @@ def test_a_check_of_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_a_factory_whose_layer_reading_does_not_find_is_named_where_it_lost_it(tmp_path: Path) -> None:
-    text = "import importlib\n\n\ndef build(name='nets'):\n    made = importlib.import_module(name)\n    return made.Net()\n"
+    text = "import importlib\n\n\ndef build():\n    made = importlib.import_module('nets')\n    return made.Net()\n"
     path = Path(write(tmp_path, text))
     (found,) = examine([Target(path, "build")]).findings
     assert (found.code, found.severity, found.location.line) == ("EX002", Severity.WARNING, 6)
@@ -125,6 +125,15 @@ def test_the_model_of_a_family_is_told_to_be_built_by_its_export() -> None:
     (found,) = examine([Target(Path(factory.__file__), "build", arguments=arguments)]).findings
     assert (found.code, found.location.path) == ("EX002", "configs/a.yml")
     assert "the export of paddledet builds the model when it runs" in found.message
+
+
+def test_of_one_class_a_comment_in_another_is_not_said_to_ignore_nothing(tmp_path: Path) -> None:
+    body = (
+        "(nn.Layer):\n    def forward(self, x):\n        return x * random.random()  # exporter: ignore[EX101] noise\n"
+    )
+    path = write(tmp_path, HEADER + f"class One{body}class Other{body}")
+    assert not examine([Target(Path(path), "One")]).findings
+    assert not examine([path]).findings
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:

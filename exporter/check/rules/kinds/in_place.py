@@ -49,6 +49,8 @@ class InPlace(Rule):
 
     Why:
         A value of a program never changes: the call gives a new value, and every name keeps the old one. Nothing warns.
+        The exporter's own export follows a call that changes a tensor which shares its data with no other: there it is
+        a warning about stock Paddle.
         `y[:, 0] = 0`, `y += 1` and `y = y.add_(1)` (with no other name for y) are converted well.
 
     Example:

@@ -10,7 +10,6 @@ from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.rules.kinds.output_repeated import doubt, leaves
 
-
 _ANCHORED = "(stock Paddle; exporter's own export puts an operator between)"
 
 
