@@ -29,7 +29,7 @@ def test_a_floor_that_is_missed_without_roundings_says_what_the_best_epoch_had_w
         "formats": ["onnx"],
         "precisions": {"fp32": {}, "int8": {"ranges": "trained", "noise": True, "budget": {"max_metric_loss": 0.04}}},
     }
-    with pytest.raises(ModelError, match="accuracy 0.9333 does not reach the recipe's floor, 0.935") as missed:
+    with pytest.raises(ModelError, match=r"accuracy 0\.9333 does not reach the recipe's floor, 0\.935") as missed:
         require_floor(validate(content, "here"), found)
     assert "promised loss of 0.04" in missed.value.what
     assert "its best epoch had 0.9722 with the roundings" in missed.value.what
