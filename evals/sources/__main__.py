@@ -130,7 +130,9 @@ def _results(
         into.mkdir()
         job = EngineJob(_ENGINE[format], runnable(artifact, folder), golden, (EngineCase("case", "case"),))
         answer = job.run(into, setting)
-        given[format] = {} if answer.refusal else {name: value for name, value in load(into / "0.safetensors").items()}
+        if answer.refusal:
+            print(f"{artifact.main} does not run: {answer.refusal}", file=sys.stderr, flush=True)
+        given[format] = {} if answer.refusal else dict(load(into / "0.safetensors"))
     return given
 
 

@@ -305,12 +305,17 @@ def _assigned(operator: Operator, values: Values) -> Sequence[Value]:
 
 
 def _numbers(operator: Operator, _values: Values) -> Sequence[Value]:
-    """Make the tensor that `assign_value` writes down."""
+    """Make the tensor that `assign_value` writes down, of the declared dtype.
+
+    What a loop sets and nothing set before it begins as a number of float64 that nobody reads (dy2static's
+    `RETURN_NO_VALUE_MAGIC_NUM`); a loop of ONNX has to begin with the dtype that its turns give.
+    """
     import numpy as np
     import paddle
 
-    attributes = operator.attributes
-    return [paddle.assign(np.array(attributes["values"], dtype=attributes["dtype"]).reshape(attributes["shape"]))]
+    attributes, declared = operator.attributes, operator.results[0].type
+    dtype = declared.dtype if isinstance(declared, TensorType) else attributes["dtype"]
+    return [paddle.assign(np.array(attributes["values"], dtype=dtype).reshape(attributes["shape"]))]
 
 
 def _sizes(operator: Operator, _values: Values) -> Sequence[Value]:

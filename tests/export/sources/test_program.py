@@ -10,10 +10,10 @@ import pytest
 
 from exporter.base.errors import BundleError, ModelError
 from exporter.base.readers.kinds.pir import read_pir
-from exporter.base.readers.program import Operator
+from exporter.base.readers.program import Operator, TensorType, Value
 from exporter.export.lower.pdmodel.session import legacy_export
 from exporter.export.sources.program import build
-from exporter.export.sources.replay import run_block
+from exporter.export.sources.replay import _numbers, run_block
 from exporter.paddle.names import forget_parameter_names
 from tests.export.sources.networks import NETWORKS, saved
 
@@ -110,3 +110,11 @@ def test_a_program_that_does_more_than_compute_is_never_run(operator: str, tmp_p
     program.write_text(content.replace('"1.mean"', f'"1.{operator}"'))
     with pytest.raises(BundleError, match=f"the operator '{operator}'"):
         build(str(program), ["x"])
+
+
+def test_what_a_loop_sets_first_has_the_dtype_that_the_loop_gives() -> None:
+    """dy2static writes a number of float64 where nothing is set before the loop; ONNX wants one dtype of all turns."""
+    attributes = {"values": [1.77e27], "dtype": "float64", "shape": [1]}
+    declared = Value(1, TensorType("float32", (-1, 4)))
+    (number,) = _numbers(Operator("assign_value", 0, (), (declared,), attributes), {})
+    assert number.dtype == paddle.float32
