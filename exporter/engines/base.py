@@ -108,6 +108,23 @@ class Session(Protocol):
         """Compute once. Inputs and outputs are named numpy arrays."""
 
 
+class SessionAround:
+    """What computes by another session: where, and by what settings, is that one's to say."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def provider(self) -> str:
+        """As of the session within."""
+        return self._session.provider
+
+    @property
+    def settings(self) -> Settings:
+        """As of the session within."""
+        return self._session.settings
+
+
 class Engine(ABC):
     """An engine names the formats it runs, says whether it can run here, and opens artifacts.
 

@@ -12,7 +12,7 @@ from types import MethodType
 from typing import TYPE_CHECKING
 
 from exporter.base.tensors import Array, TensorMap
-from exporter.engines.base import Session, Settings
+from exporter.engines.base import Session, SessionAround
 from exporter.engines.paddle import border, call_layer, named_arrays
 from exporter.export.fold.layer import fold
 from exporter.export.fold.split import parts
@@ -22,23 +22,16 @@ if TYPE_CHECKING:
     import paddle
 
 
-class FoldedFile:
+class FoldedFile(SessionAround):
     """A session that takes what the first folded step takes, and gives the answer and what else the spec names."""
 
     def __init__(self, session: Session, names: Sequence[str], specs: Mapping[str, object], outputs: Sequence[str]):
-        """`names` are the program's inputs as its own spec calls them, `said` the arguments of the folding factory."""
-        self._session, self._outputs = session, tuple(outputs)
+        """`names` are the program's inputs as its own spec calls them, `specs` the arguments of the folding factory."""
+        super().__init__(session)
+        self._outputs = tuple(outputs)
         self._inputs = tuple(str(name) for name in _listed(specs["inputs"]))
         steps = parts(Pipeline.model_validate(specs["pipeline"]))
         self._layer = fold(_served(session, names), steps.before, steps.after, self._inputs, len(self._outputs))
-
-    @property
-    def provider(self) -> str:
-        return self._session.provider
-
-    @property
-    def settings(self) -> Settings:
-        return self._session.settings
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         with border():

@@ -11,22 +11,15 @@ from typing import ClassVar
 from exporter.base.readers import read_program
 from exporter.base.references import split_factory
 from exporter.base.tensors import Array, TensorMap
-from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings
+from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, SessionAround
 
 
-class _Renamed:
+class _Renamed(SessionAround):
     """A session whose inputs and outputs have the spec's names; the file's own are those at the same places."""
 
     def __init__(self, session: Session, inputs: dict[str, str], outputs: dict[str, str]) -> None:
-        self._session, self._inputs, self._outputs = session, inputs, outputs
-
-    @property
-    def provider(self) -> str:
-        return self._session.provider
-
-    @property
-    def settings(self) -> Settings:
-        return self._session.settings
+        super().__init__(session)
+        self._inputs, self._outputs = inputs, outputs
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         outputs = self._session.run({native: inputs[name] for name, native in self._inputs.items()})

@@ -14,7 +14,7 @@ from exporter.base.readers import read
 from exporter.base.readers.base import map_file
 from exporter.base.readers.kinds import pdiparams
 from exporter.base.tensors import Array, TensorMap, TensorSpec
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
+from exporter.engines.base import Engine, EngineRefused, Runnable, Session, SessionAround, SettingsUnmet
 
 
 @contextlib.contextmanager
@@ -46,17 +46,10 @@ def _inputs(artifact: Runnable) -> tuple[TensorSpec, ...]:
     return facts.inputs
 
 
-class _Checked:
+class _Checked(SessionAround):
     def __init__(self, session: Session, takes: tuple[TensorSpec, ...]) -> None:
-        self._session, self._takes = session, takes
-
-    @property
-    def provider(self) -> str:
-        return self._session.provider
-
-    @property
-    def settings(self) -> Settings:
-        return self._session.settings
+        super().__init__(session)
+        self._takes = takes
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         import numpy as np

@@ -19,7 +19,7 @@ from exporter.export.trace.structure import leaves, output_names
 from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.spec.model import Spec
-from exporter.steps.base import VALUE
+from exporter.steps.base import CLASSES, VALUE
 from exporter.steps.chain import Chain, steps_of
 
 if TYPE_CHECKING:
@@ -121,9 +121,12 @@ def _by_graph(
 
 
 def _last(chain: Chain, state: Mapping[str, Any]) -> dict[str, Array]:
-    """What is handed on behind a chain, and what else its steps made; what stood in the state before is left out."""
+    """What is handed on behind a chain, and what else its steps made; what stood in the state before is left out.
+
+    So is the number of classes, which a step tells the next one: the graph has no output for it.
+    """
     *_, last = ({**state}, *steps_of(chain, state))
-    made = {name: value for name, value in last.items() if value is not state.get(name)}
+    made = {name: value for name, value in last.items() if value is not state.get(name) and name != CLASSES}
     return {VALUE: last[VALUE], **made}
 
 
