@@ -126,8 +126,8 @@ def _last(chain: Chain, state: Mapping[str, Any]) -> dict[str, Array]:
     So is the number of classes, which a step tells the next one: the graph has no output for it.
     """
     *_, last = ({**state}, *steps_of(chain, state))
-    made = {name: value for name, value in last.items() if value is not state.get(name) and name != CLASSES}
-    return {VALUE: last[VALUE], **made}
+    own = {name: value for name, value in last.items() if value is not state.get(name) and name != CLASSES}
+    return {VALUE: last[VALUE], **own}
 
 
 def _stacked(states: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
