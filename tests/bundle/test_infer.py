@@ -139,6 +139,7 @@ def test_each_kind_of_step_stands_by_itself(kind: str) -> None:
         "pad": {"multiple_of": 4},
         "reshape": {"shape": [-1]},
         "resize": {"rule": "long", "size": 4, "library": "pillow"},
+        "table": {"tokens": ["<td>"]},
         "take": {"output": "scores_of"},
         "tokenize": {"vocabulary": ["a"]},
     }.get(kind, {})

@@ -31,7 +31,7 @@ from exporter.prove.proofs.samples import (
 )
 from exporter.spec.model import Spec
 from exporter.steps.answer import judged
-from exporter.steps.base import VALUE, State
+from exporter.steps.base import CLASSES, VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.material import Material
 from exporter.steps.replay import replay
@@ -242,13 +242,16 @@ class TestRecorded:
     ) -> None:
         content = said([HALF, "layout"], ["layout"], (["softmax", "argmax"], ["softmax", "argmax"]))
         material = self.material(content, monkeypatch)
-        assert sorted(name for name in material.tensors if "training" in name) == [
-            f"{side}/training/{step}/{number}/value" if name is None else f"{side}/training/{step}/{number}/{name}"
-            for side, names in (("after", (None, "y", "z")), ("before", (None,)))
-            for step in (1, 2)
-            for number in (0, 1)
-            for name in sorted(names, key=lambda name: name or "value")
-        ]
+        assert sorted(name for name in material.tensors if "training" in name) == sorted(
+            [
+                f"{side}/training/{step}/{number}/value" if name is None else f"{side}/training/{step}/{number}/{name}"
+                for side, names in (("after", (None, "y", "z")), ("before", (None,)))
+                for step in (1, 2)
+                for number in (0, 1)
+                for name in sorted(names, key=lambda name: name or "value")
+            ]
+            + [f"after/training/2/{number}/{CLASSES}" for number in (0, 1)]
+        )
         assert not any("deployment" in name for name in material.tensors)
         assert material.outputs == ("y", "z")
         assert material.tensors["before/training/1/1/value"].max() == 1
