@@ -113,7 +113,7 @@ def test_what_stock_paddle_alone_exports_wrongly_is_a_warning(tmp_path: Path) ->
     file.write_text(HEAD + CLASS + "        y = x * 2\n        y.add_(paddle.ones([4]))\n        return y\n" + TAIL)
     (found,) = examine([str(file)], probe_seconds=60).findings
     assert (found.code, found.severity, found.proved) == ("EX122", Severity.WARNING, False)
-    assert "the exporter's own export agrees" in found.message
+    assert "exporter's own export follows it" in found.message
 
 
 SAMPLE = frozenset({"060_echo_input", "118_rows_comprehension"})
