@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from evals.quiet_fork import quiet_fork
 from exporter.base.readers.kinds.pir import read_pir
 from exporter.base.tensors import Array, TensorSpec, load
 
@@ -54,17 +54,7 @@ def main() -> int:
 def _in_a_fork(folder: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as place:
         answer = Path(place, "answer.json")
-        child = os.fork()
-        if child == 0:
-            try:
-                quiet = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(quiet, 1)
-                os.dup2(quiet, 2)
-                words: dict[str, str] = {}
-                _judge(folder, Path(place), words, answer)
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+        quiet_fork(lambda: _judge(folder, Path(place), {}, answer))
         words = json.loads(answer.read_text()) if answer.is_file() else {}
     return {form: words.get(form, "crashed: the process died") for form in ("replayed", "pdmodel")}
 

@@ -125,7 +125,7 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
 
 
 def not_exported(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...]:
-    """As :func:`failed`; where no finding foretold the failure, it stands behind them, and none was shown."""
+    """Return what :func:`failed` does; a failure that no finding foretold stands behind them, and none was shown."""
     why = "the export failed before this could show"
     doubted = [put_down(finding, why) if _is_loud(finding) else finding for finding in findings]
     return failed(findings, error) or (*doubted, _failure(error, error.hint))

@@ -109,19 +109,19 @@ class Session(Protocol):
 
 
 class SessionAround:
-    """What computes by another session: where, and by what settings, is that one's to say."""
+    """A session that computes by another one, which says where and by what settings."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     @property
     def provider(self) -> str:
-        """As of the session within."""
+        """Return that of the session within."""
         return self._session.provider
 
     @property
     def settings(self) -> Settings:
-        """As of the session within."""
+        """Return those of the session within."""
         return self._session.settings
 
 

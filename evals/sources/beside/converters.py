@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evals.quiet_fork import quiet_fork
 from exporter.base.readers import read_program
 from exporter.base.tensors import Array
 
@@ -114,23 +115,18 @@ def by_p2o(command: str) -> Callable[[Program, Path], None]:
 
 def in_own_process(work: Callable[[], str], answer: Path) -> str:
     """Return the word of `work`, which a fork says; `aborted` where the fork dies before it does."""
-    child = os.fork()
-    if child == 0:
-        try:
-            quiet = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(quiet, 1)
-            os.dup2(quiet, 2)
-            signal.alarm(_HUNG)
-            answer.write_text(_said(work))
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
+
+    def answered() -> None:
+        signal.alarm(_HUNG)
+        answer.write_text(_word(work))
+
+    status = quiet_fork(answered)
     if answer.is_file():
         return answer.read_text()
     return f"aborted: signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "aborted: no answer"
 
 
-def _said(work: Callable[[], str]) -> str:
+def _word(work: Callable[[], str]) -> str:
     try:
         return work()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a converter raises is its answer

@@ -122,7 +122,7 @@ def exported(request: ExportRequest) -> ExportAnswer:
 
 @job(reuse="probing {subject[path]}: the program that the exporter writes")
 def written(request: ExportRequest) -> ExportAnswer:
-    """As :func:`exported`, by the exporter's own trace, which does some things that stock Paddle does not."""
+    """Compare as :func:`exported`, by the exporter's own trace, which does some things that stock Paddle does not."""
     from exporter.export.lower.base import Wish
     from exporter.export.lower.kinds.pir import plugin as pir
     from exporter.export.trace.traced import trace

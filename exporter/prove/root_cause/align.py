@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -126,10 +126,8 @@ class Shown:
 
     def __init__(self, observed: Observed, values: TensorMap) -> None:
         self._observed = observed
-        self._by_shape: dict[Look, list[Array]] = defaultdict(list)
         given = (observed.values[f"{key}/eager"] for key in observed.calls[0].inputs if key in observed.facts)
-        for value in (*values.values(), *given):
-            self._by_shape[_look(value)].append(value)
+        self._by_look = _by_look((*values.values(), *given))
         self._known: dict[int, float | None] = {}
 
     def __call__(self, key: int) -> float | None:
@@ -143,7 +141,7 @@ class Shown:
         if fact is None or not fact.finite or not math.prod(fact.shape):
             return None
         truth = self._observed.truth(key)
-        ratios = [ratio(truth, value, fact.e_ref) for value in self._by_shape[_look(truth)]]
+        ratios = [ratio(truth, value, fact.e_ref) for value in self._by_look[_look(truth)]]
         return min((off for off in ratios if not math.isnan(off)), default=math.inf)
 
 
@@ -152,9 +150,7 @@ class Followed:
 
     def __init__(self, observed: Observed, values: TensorMap, fresh: TensorMap, threshold: float) -> None:
         self._observed, self._fresh, self._threshold = observed, fresh, threshold
-        self._values: dict[Look, list[Array]] = defaultdict(list)
-        for value in values.values():
-            self._values[_look(value)].append(value)
+        self._by_look = _by_look(values.values())
 
     def __call__(self, key: int) -> float:
         """How far off what is made of the tensor is; infinity where nothing is, or it is hidden as well."""
@@ -177,11 +173,18 @@ class Followed:
             return math.inf
         value = self._fresh[name]
         scaled = scaled_error(self._fresh[before], value, e_ref)
-        ratios = [ratio(value, other, scaled) for other in self._values[_look(value)]]
+        ratios = [ratio(value, other, scaled) for other in self._by_look[_look(value)]]
         off = min((one for one in ratios if not math.isnan(one)), default=math.inf)
         if off <= self._threshold or name not in self._observed.trace.derived:
             return off
         return min(off, self._made_of(name, scaled))
+
+
+def _by_look(values: Iterable[Array]) -> Mapping[Look, list[Array]]:
+    alike: dict[Look, list[Array]] = defaultdict(list)
+    for value in values:
+        alike[_look(value)].append(value)
+    return alike
 
 
 def _look(value: Array) -> Look:

@@ -114,7 +114,7 @@ class InPlace(Rule):
 
 
 def _cure(fact: Called, name: str) -> str:
-    """What to write instead, as a statement that can be run where the tensor has a name."""
+    """Say what to write instead, as a statement that can be run where the tensor has a name."""
     node = fact.site.node
     if not isinstance(node, ast.Call):
         return "use the value that the call gives"
