@@ -84,7 +84,8 @@ def _measured(network: Network, setting: Setting) -> dict[str, str]:
         for format, file in FILES.items():
             if format not in own:
                 continue
-            wanted = [name for name in ("onnx", *FILES) if name != format and name in own]
+            if not (wanted := [name for name in ("onnx", *FILES) if name != format and name in own]):
+                continue
             words |= _of_file(spec, folder / "layer" / file, wanted, given, inputs, folder / f"of-{format}", setting)
         return words
 
