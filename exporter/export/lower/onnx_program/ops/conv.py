@@ -42,6 +42,12 @@ def padding(c: Call, dims: int) -> dict[str, Any]:
     return {"pads": pads(told, dims) if algorithm == "EXPLICIT" else [0] * 2 * dims}
 
 
+def _kernel(weight: Tensor) -> dict[str, Any]:
+    """The kernel's sizes, which ONNX infers from the weight and OpenCV's DNN module does not (4.5 to 4.14)."""
+    sizes = list(weight.shape[2:])
+    return {} if -1 in sizes else {"kernel_shape": sizes}
+
+
 def _conv(c: Call) -> Tensor:
     b, weight = c.b, c.x(1)
     behind = layout(c)
@@ -54,7 +60,7 @@ def _conv(c: Call) -> Tensor:
     strides = [int(one) for one in c.attr("strides")]
     shape = c.result().shape
     made = b.emit(
-        "Conv", x, weight, strides=strides, dilations=dilations, group=int(c.attr("groups")), **more,
+        "Conv", x, weight, strides=strides, dilations=dilations, group=int(c.attr("groups")), **_kernel(weight), **more,
         shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
     )  # fmt: skip
     return last(b, made) if behind else made
@@ -76,7 +82,7 @@ def _transposed(c: Call) -> Tensor:
     shape = c.result().shape
     made = b.emit(
         "ConvTranspose", x, weight, strides=strides, dilations=[int(one) for one in c.attr("dilations")],
-        group=int(c.attr("groups")), pads=pads(c.attr("paddings"), dims), output_padding=extra,
+        group=int(c.attr("groups")), pads=pads(c.attr("paddings"), dims), output_padding=extra, **_kernel(weight),
         shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
     )  # fmt: skip
     if wanted is not None:

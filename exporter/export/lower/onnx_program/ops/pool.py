@@ -161,13 +161,23 @@ def _to_end(x: Tensor, axis: int) -> tuple[list[int], list[int]]:
 
 
 def _averaged(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+    order, back = _to_end(x, axis)
+    return b.transpose(product(b, b.transpose(x, order), _shares(b, x, axis, out)), back)
+
+
+def _shares(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+    """How much each element along the axis counts in each window; a constant where the size is known."""
+    import numpy as np
+
     starts, ends = _bounds(b, x, axis, out)
+    if starts.array is not None and ends.array is not None:
+        rows = np.arange(x.shape[axis])[:, None]
+        inside = ((rows >= starts.array) & (rows < ends.array)).astype(x.dtype)
+        return b.constant(inside / (ends.array - starts.array).astype(x.dtype), x.dtype)
     length = b.reshape(b.size_of(x, axis), [], [])
     places = b.unsqueeze(b.numbering(length, x.shape[axis]), [1])
     within = b.emit("And", b.emit("GreaterOrEqual", places, starts), b.emit("Less", places, ends))
-    shares = b.emit("Div", b.cast(within, x.dtype), b.cast(b.emit("Sub", ends, starts), x.dtype))
-    order, back = _to_end(x, axis)
-    return b.transpose(product(b, b.transpose(x, order), shares), back)
+    return b.emit("Div", b.cast(within, x.dtype), b.cast(b.emit("Sub", ends, starts), x.dtype))
 
 
 def _largest(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:

@@ -71,8 +71,23 @@ def _interpolate(c: Call) -> Tensor:
     shape = c.result().shape
     shape = (shape[0], shape[-1], *shape[1:-1]) if behind else shape
     made = _nearest(b, x, shape) if kind == "nearest" and not corners and scales is None else None
+    if sizes is not None and (factors := _factors(x.shape[2:], shape[2:])):
+        sizes, scales = None, b.constant([1.0, 1.0, *factors], "float32")
     made = made or b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
     return last(b, made) if behind else made
+
+
+def _factors(before: Sequence[int], after: Sequence[int]) -> list[float]:
+    """What known sizes are multiplied by, as 64 by 2 or 32 by 0.5; empty where they vary or float32 would round that.
+
+    A constant of factors needs no size of the batch, which OpenCV's DNN module reads wrongly from a `Shape` (4.14).
+    """
+    import numpy as np
+
+    if -1 in (*before, *after):
+        return []
+    factors = [end / start for start, end in zip(before, after, strict=True)]
+    return factors if all(float(np.float32(factor)) == factor for factor in factors) else []
 
 
 def _nearest(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor | None:
