@@ -58,6 +58,11 @@ class Base:
         names = self._git("-C", str(self.top), "ls-files", "--others", "--exclude-standard", "-z")
         return frozenset(self.top / name for name in names.split("\0") if name)
 
+    def files(self) -> frozenset[Path]:
+        """Files that git tracks, as absolute paths."""
+        names = self._git("-C", str(self.top), "ls-files", "-z")
+        return frozenset(self.top / name for name in names.split("\0") if name)
+
     def _git(self, *arguments: str) -> str:
         command = ["git", "-c", "core.quotePath=false", *arguments]
         try:

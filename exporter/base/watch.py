@@ -1,10 +1,11 @@
-"""What a step depends on besides what it is given: files it reads, folders it lists, what it misses, variables.
+"""What a step reads besides what it is given and what counts of the project: files, and folders that it lists.
 
-Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`, `sqlite3.connect`) and by `os.stat`
-and its like, in the main process and in its children; in these also by the modules that are loaded in the end, and by
-look-ups in `os.environ`. What compiled code or another process opens by itself is not seen, but for safetensors' and
-Paddle's (:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it has imported,
-each process that it has started and each server that it has talked to: nobody knows what these have read.
+Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`, `sqlite3.connect`), in the main
+process and in its children; in these also by the modules that are loaded in the end. It only adds to what a release
+depends on, and excuses nothing. What compiled code or another process opens by itself is not seen, but for
+safetensors' and Paddle's (:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it
+has imported, each process that it has started and each server that it has talked to: nobody knows what these have read
+outside of the project.
 """
 
 from __future__ import annotations
@@ -24,11 +25,9 @@ from urllib.parse import unquote, urlsplit
 
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
 WATCHED, SEEN = "EXPORTER_WATCHED", "seen.json"
-_PATHS = ("read", "listed", "met", "missed", "hidden")
+_PATHS = ("read", "listed", "hidden")
 #: The code that lists each folder of `sys.path`: the import system, and the look-up of installed packages.
 _IMPORTING = ("<frozen importlib", str(Path(importlib.__file__).parent))
-#: Variables that differ from run to run and are no business of what runs.
-_PASSING = frozenset(("TMPDIR", "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "EXPORTER_EVENTS_FD"))
 #: Packages with compiled code that opens a file only through Python, or only one that its caller has opened or asked
 #: about before; the engines among them run what a request names. By what their modules are called.
 _OPEN_THROUGH_PYTHON = frozenset(
@@ -41,16 +40,13 @@ _STARTS = frozenset(("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.s
 _TALKS = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
 #: Modules of the standard library that are imported where they are used, and start processes without an event.
 _WITHOUT_EVENTS = {"multiprocessing.popen_spawn_posix": "a process of its own"}
-#: Modules of the standard library whose `open` is compiled code that raises no event. That they are loaded says
-#: nothing: Paddle asks each module that there is for its members, and then six, which it needs, imports these.
-_DATABASES = ("_dbm", "_gdbm", "dbm.gnu", "dbm.ndbm")
 
 
 @dataclass
 class Seen:
-    """Absolute paths that were read before they were written, listed, met or missed; variables, None for unset.
+    """Absolute paths that were read before they were written, or listed.
 
-    Whoever asks whether something is there has met it or missed it. `hidden` names what may have read files that nobody
+    `hidden` names what may have read files that nobody
     saw: packages with compiled code, processes that were started, servers. A file that is opened to be changed, and not
     emptied, is read.
 
@@ -59,10 +55,7 @@ class Seen:
 
     read: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
-    met: set[str] = field(default_factory=set)
-    missed: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
-    variables: dict[str, str | None] = field(default_factory=dict)
     blind: bool = False
     written: set[str] = field(default_factory=set)
 
@@ -99,12 +92,11 @@ class Seen:
         """What somebody else saw for the same purpose."""
         for name in _PATHS:
             getattr(self, name).update(getattr(other, name))
-        self.variables.update(other.variables)
         self.blind |= other.blind
 
-    def to_json(self) -> dict[str, list[str] | dict[str, str | None]]:
+    def to_json(self) -> dict[str, list[str]]:
         """As a child leaves it."""
-        return {**{name: sorted(getattr(self, name)) for name in _PATHS}, "variables": self.variables}
+        return {name: sorted(getattr(self, name)) for name in _PATHS}
 
 
 def listing(hidden: Iterable[str]) -> str:
@@ -143,13 +135,11 @@ def watching() -> Iterator[Seen]:
         _HEARING.append(True)
         sys.addaudithook(_hear)
     seen = Seen()
-    restore = _hear_questions(seen)
     _ACTIVE.append(seen)
     try:
         yield seen
     finally:
         _ACTIVE.remove(seen)
-        restore()
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -175,17 +165,10 @@ def watch() -> Callable[[], Seen]:
     sys.addaudithook(seen.hear)
     sys.addaudithook(functools.partial(_hear_starts, seen))
     _hear_safetensors()
-    _hear_databases(seen)
-    _hear_questions(seen)
-    environ: Any = type(os.environ)
-    environ.__getitem__ = _getitem(environ.__getitem__, seen)
 
     def tell() -> Seen:
         files = {str(file) for module in list(sys.modules.values()) if isinstance(file := _file_of(module), str)}
         seen.read |= {_absolute(file) for file in files}
-        here = Path.cwd()  # a file that is laid there later would be imported in the place of an installed module
-        tops = {name.partition(".")[0] for name in sys.modules}
-        seen.missed |= {str(path) for top in tops for path in (here / f"{top}.py", here / top / "__init__.py")}
         seen.hidden |= _compiled() - ours
         return seen
 
@@ -228,51 +211,6 @@ def _file_of(module: object) -> object:
     return None
 
 
-def _hear_questions(seen: Seen) -> Callable[[], None]:
-    """Hear whether something is there, which raises no audit event; what is returned ends it."""
-    before = {name: getattr(os, name) for name in ("stat", "lstat", "access")}
-    for name, function in before.items():
-        setattr(os, name, _noted(function, seen))
-
-    def restore() -> None:
-        for name, function in before.items():
-            setattr(os, name, function)
-
-    return restore
-
-
-def _noted(function: Callable[..., Any], seen: Seen) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def asked(path: Any, *arguments: Any, **how: Any) -> Any:
-        plain = isinstance(path, bytes | str | os.PathLike) and not getattr(_OWN, "unseen", False)
-        try:
-            answer = function(path, *arguments, **how)
-        except (FileNotFoundError, NotADirectoryError):
-            if plain:
-                seen.missed.add(_absolute(path))
-            raise
-        if plain and (found := _absolute(path)) not in seen.written:
-            (seen.missed if answer is False else seen.met).add(found)
-        return answer
-
-    return asked
-
-
-def _getitem(look_up: Callable[[Any, str], str], seen: Seen) -> Callable[[Any, str], str]:
-    def noted(environ: Any, name: str) -> str:
-        try:
-            value = look_up(environ, name)
-        except KeyError:
-            if name not in _PASSING:
-                seen.variables[name] = None
-            raise
-        if name not in _PASSING:
-            seen.variables[name] = value
-        return value
-
-    return noted
-
-
 def _hear_safetensors() -> None:
     """Its compiled code opens files without an event; other modules may hold its function already."""
     opened: Callable[..., Any] = vars(importlib.import_module("safetensors"))["safe_open"]
@@ -285,23 +223,6 @@ def _hear_safetensors() -> None:
     for module in loaded:
         if vars(module).get("safe_open") is opened:
             module.safe_open = audited
-
-
-def _hear_databases(seen: Seen) -> None:
-    """Who opens a database of `dbm` reads files that nobody names."""
-    for name in _DATABASES:
-        with contextlib.suppress(ImportError):  # most builds of Python have one of them or none
-            module: Any = importlib.import_module(name)
-            module.open = _hidden(module.open, "dbm", seen)
-
-
-def _hidden(function: Callable[..., Any], who: str, seen: Seen) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(*arguments: Any, **how: Any) -> Any:
-        seen.hidden.add(who)
-        return function(*arguments, **how)
-
-    return called
 
 
 def _server(address: object) -> str:
@@ -339,12 +260,8 @@ def read_seen(content: object) -> Seen:
     """What a child has left, which it may have made up; raises ValueError where it is no such thing."""
     if not isinstance(content, dict):
         raise ValueError("not what a child saw")
-    paths = {name: content.get(name) for name in _PATHS}
-    variables = content.get("variables")
-    fits = all(isinstance(found, list) and all(isinstance(one, str) for one in found) for found in paths.values())
-    if not fits or not isinstance(variables, dict):
+    paths = [content.get(name) for name in _PATHS]
+    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in paths):
         raise ValueError("not what a child saw")
-    if not all(isinstance(name, str) and isinstance(value, str | None) for name, value in variables.items()):
-        raise ValueError("not what a child saw")
-    read, listed, met, missed, hidden = (set(found or ()) for found in paths.values())
-    return Seen(read, listed, met, missed, hidden, variables)
+    read, listed, hidden = (set(names or ()) for names in paths)
+    return Seen(read, listed, hidden)

@@ -48,8 +48,10 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = T
             yield Setting(limits, follow, say, jobs, follows)
 
 
-def known_releases(cache: Path | None, *, no_cache: bool, why: bool) -> Releases | None:
+def known_releases(cache: Path | None, *, no_cache: bool, why: bool, written: tuple[Path, ...] = ()) -> Releases | None:
     """The releases that are kept; with `why` stderr hears of each step what was reused or made.
+
+    `written` are the reports that the command writes, which no release reads.
 
     Raises:
         UsageError: `why` is asked, and no cache is to be used.
@@ -59,7 +61,7 @@ def known_releases(cache: Path | None, *, no_cache: bool, why: bool) -> Releases
     if why and no_cache and cache is None:
         raise UsageError("there is no cache to tell of", where="--why", hint="leave --no-cache out, or name a --cache")
     tell: Callable[[object], None] = (lambda step: _line(str(step))) if why else (lambda _step: None)
-    return releases(cache, tell, none=no_cache)
+    return releases(cache, tell, none=no_cache, written=written)
 
 
 def _line(step: str) -> None:

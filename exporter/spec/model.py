@@ -255,9 +255,10 @@ class Spec(Frozen):
         "(docs/parity.md).",
     )
     depends: tuple[Pattern, ...] = Field(
-        (),
-        description="Patterns of files that the model or its data read where it cannot be seen, as in compiled code: a "
-        "change of one makes `--cache` and `gate --base` release again (docs/cache.md).",
+        (), description="Patterns of files beside the project that the model or its data read unseen (docs/cache.md)."
+    )
+    ignores: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        (), description="Patterns of files of the project that change nothing of this spec (docs/cache.md)."
     )
     golden_mb: Annotated[float, Strict(), Field(gt=0)] = Field(
         64.0,

@@ -75,13 +75,14 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     released_by = EXECUTORS[executor]
     if result is not None:
         result.unlink(missing_ok=True)  # an earlier one must not stand for a gate that does not come to its end
-    known = known_releases(cache, no_cache=no_cache, why=why)
+    written = tuple(path for path in (junit, markdown, quality, result) if path is not None)
+    known = known_releases(cache, no_cache=no_cache, why=why and not listed, written=written)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
         read = bool(junit or markdown or result or as_json)
         task = Task(overrides, out or Path("artifacts"), not no_train, how, known, read)
         found = find_specs(specs or ())
         refuse_doubles(task, found)
-        chosen = list(touched(found, since, overrides, how, part))
+        chosen = list(touched(found, since, overrides, part))
         own = [spec for spec in chosen if not spec.elsewhere]
         asked = Selection.of(chosen, since, overrides, listed=listed, trains=not no_train) if result else None
         for gated in map(task.listed, own) if listed else release_all(task, own, released_by):

@@ -2,7 +2,8 @@
 
 A request is plain JSON, and paths in it lead to what a child reads and where it writes. So its key is the request with
 each path replaced by the content that lies there; what is kept is the answer and the files that were new afterwards.
-What was read besides is watched (:mod:`exporter.base.watch`), and our code, packages and machine count as for releases.
+Our code, packages, machine and the files of the project count as for releases, and what was read besides is watched
+(:mod:`exporter.base.watch`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from exporter.base.errors import ExporterError
 from exporter.base.files import canonical_json, sha256_bytes
 from exporter.base.watch import Seen, saw, unseen
+from exporter.gate.project import Project, digest_of
 from exporter.gate.reuse.depends import Depends, changed_since, depends, excused, too_little_seen
 from exporter.gate.reuse.identity import Facts, difference, identity
 from exporter.gate.reuse.places import Contents, Places
@@ -25,13 +27,14 @@ from exporter.gate.reuse.store import Store
 from exporter.process.memo import Question
 from exporter.process.scratch import scratch
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclass
 class Answers:
     """The answers in a store, for one command; `made` are the folders of what the command makes.
 
+    `counted` are the digests of the files of the `project` that count.
     Each depends on the files of the patterns `named` as well, whoever read them.
     `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
     hears why an answer cannot be kept, and `tell_believed` of one that is kept on the word of the patterns alone.
@@ -39,6 +42,8 @@ class Answers:
 
     store: Store
     device: str
+    project: Project
+    counted: Mapping[str, str]
     made: tuple[Path, ...] = ()
     named: tuple[str, ...] = ()
     tell: Callable[[str, str], None] = lambda _what, _why: None
@@ -50,7 +55,7 @@ class Answers:
         if not question.reuse or question.code not in (None, Path()):
             return run()[0]
         with unseen():
-            asked = _Asked.of(question, identity(self.device))
+            asked = _Asked.of(question, {**identity(self.device), "a file of the project": digest_of(self.counted)})
             answer, why = self._recalled(asked)
         what = question.reuse.format_map(question.request)
         self.tell(what, why)
@@ -62,7 +67,7 @@ class Answers:
             self.tell_unkept(what, why)
         elif answer.get("whole", True):
             with unseen():
-                found = depends(seen, self.made, self.named)
+                found = depends(seen, self.made, self.named, self.counted)
                 if self._keep(asked, answer, found, began) and (believed := excused(found)):
                     self.tell_believed(what, believed)
         return answer
@@ -102,7 +107,8 @@ class Answers:
     def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> bool:
         """Whether it could be kept."""
         new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
-        if new is None or kept is None or changed_since(began, found):
+        stands = self.project.stands(self.counted)
+        if new is None or kept is None or changed_since(began, found) or not stands:
             return False  # nobody could make the same of it, or knows which of two contents was read
         record = AnswerRecord(asked.facts, found, new, kept)
         self.store.put(asked.key, record.content(), [asked.places.path(name) for name in new])
@@ -127,10 +133,8 @@ class _Asked:
         return cls(sha256_bytes(canonical_json([*keyed, question.code is None])), places, contents, facts)
 
 
-def _seen(found: Depends) -> Seen:
+def _seen(known: Depends) -> Seen:
     """What was seen then, for whoever watches now."""
     here = Path.cwd()
-    read, listed, met, missed = (
-        {str(here / name) for name in names} for names in (found.files, found.folders, found.present, found.missing)
-    )
-    return Seen(read, listed, met, missed, set(found.hidden), dict(found.variables))
+    read, listed = ({str(here / name) for name in names} for names in (known.files, known.folders))
+    return Seen(read, listed, set(known.hidden))

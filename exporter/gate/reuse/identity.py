@@ -5,22 +5,30 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import site
+import re
 import sys
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from exporter.base import machine
+from exporter.base.files import sha256_bytes
+from exporter.gate.reuse.packages import packages
 
 #: Facts by name, each a text or texts by name.
 Facts: TypeAlias = Mapping[str, str | Mapping[str, str]]
 
-#: Variables that libraries read in compiled code, where nobody sees it.
-_PREFIXES = (
-    *("CUDA", "CUBLAS", "CUDNN", "NVIDIA", "FLAGS_", "PADDLE", "ORT_", "ORTMODULE", "ONNX", "OV_", "OPENVINO"),
-    *("OMP_", "KMP_", "GOMP_", "MKL", "DNNL", "ONEDNN", "OPENBLAS", "BLIS", "NPY_", "LD_", "MALLOC", "PYTHON"),
+_PLAIN = re.compile(r"[\w.,:+-]{0,20}")
+#: Variables of shells, terminals, sign-ins and CI jobs, which are others in each run (docs/cache.md lists them). All
+#: others count.
+PASSING = (
+    *("_", "COLUMNS", "COLORTERM", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOSTNAME", "INVOCATION_ID", "LINES"),
+    *("LOGNAME", "LS_COLORS", "MAIL", "OLDPWD", "PS1", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "WINDOWID"),
+    *("VIRTUAL_ENV*", "SSH_*", "SUDO_*", "TERM_*", "TMUX*", "XDG_*", "WSL*", "EXPORTER_*", "PYTEST_*", "PRE_COMMIT*"),
+    *("ACTIONS_*", "BUILD_*", "CI", "CI_*", "GITHUB_*", "GITLAB_*", "JENKINS_*", "JOB_*", "NODE_NAME", "RUNNER_*"),
+    *("AWS_*", "GIT_*", "*_PASSWORD", "*_SECRET", "*_TOKEN", "STAGE_NAME", "WORKSPACE*", "HUDSON_*", "EXECUTOR_NUMBER"),
 )
 
 
@@ -32,12 +40,21 @@ def identity(device: str) -> Facts:
         "Python": sys.version,
         "the system": f"{platform.platform()} {' '.join(platform.libc_ver())}",
         "the CPU": f"{about['model']}: {' '.join(about['abilities'])}",
-        "package": _packages(),
-        "variable": {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)},
+        "package": packages(),
+        "variable": {name: _shown(value) for name, value in sorted(os.environ.items()) if not _passes(name)},
     }
     if device != "cpu":
         facts["a GPU"] = {str(at): str(gpu) for at, gpu in enumerate([*machine.gpus(), machine.driver()])}
     return facts
+
+
+def _passes(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in PASSING)
+
+
+def _shown(value: str) -> str:
+    """A short plain value as it is; of another a digest, since it may be a secret, and records are read by others."""
+    return value if _PLAIN.fullmatch(value) else f"sha256 {sha256_bytes(value.encode(errors='surrogateescape'))[:16]}"
 
 
 def difference(before: Facts, now: Facts) -> str:
@@ -72,17 +89,3 @@ def code_digest() -> str:
             path = Path(folder, name)
             hashed.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return hashed.hexdigest()
-
-
-@cache
-def _packages() -> dict[str, str]:
-    """The installed packages and their versions, by the names of their metadata: to read it takes ten times as long."""
-    found: dict[str, str] = {}
-    places = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *site.getsitepackages(), site.getusersitepackages()]
-    # Not sys.path: setuptools puts a folder of its own there when it is imported.
-    for place in dict.fromkeys(path for path in places if os.path.isdir(path)):  # noqa: PTH112 - of many
-        for name in os.listdir(place):  # noqa: PTH208
-            if name.endswith(".dist-info"):
-                package, _, version = name.removesuffix(".dist-info").rpartition("-")
-                found.setdefault(package, version)
-    return dict(sorted(found.items()))

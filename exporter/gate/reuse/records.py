@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from exporter.gate.counts import Counting, read_counting
 from exporter.gate.reuse.depends import Depends, read_depends
 from exporter.gate.reuse.identity import Facts, read_facts
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 #: A spec as JSON, as its file has it.
 SpecContent: TypeAlias = Mapping[str, Any]
@@ -39,6 +40,7 @@ class Passed:
 class ReleaseRecord:
     """A release as it is kept: its spec, what it depends on, the digest of each file of its bundle, and what it gave.
 
+    `project` has the digest of every file of the project, and `counting` what the spec says of them.
     `day` is empty where no waiver is judged by it, and `run` where no training gave the checkpoint. `folder` is the
     name of the bundle's folder. `report`, `findings` and `measured` are JSON of :mod:`exporter.gate.reuse.told`.
     """
@@ -46,6 +48,8 @@ class ReleaseRecord:
     spec: SpecContent
     day: str
     identity: Facts
+    project: Mapping[str, str]
+    counting: Counting
     depends: Depends
     objects: Mapping[str, str]
     run: str
@@ -65,13 +69,23 @@ class ReleaseRecord:
             LookupError, TypeError, ValueError: it is a record of another version.
         """
         texts = {name: str(content[name]) for name in ("day", "run", "folder", "digest", "word", "said")}
-        told = {name: content[name] for name in ("report", "findings", "measured")}
-        facts, seen, objects = read_facts(content["identity"]), read_depends(content["depends"]), content["objects"]
-        return cls(spec=dict(content["spec"]), identity=facts, depends=seen, objects=_digests(objects), **texts, **told)
+        return cls(
+            spec=dict(content["spec"]),
+            identity=read_facts(content["identity"]),
+            project=_digests(content["project"]),
+            counting=read_counting(content["counting"]),
+            depends=read_depends(content["depends"]),
+            objects=_digests(content["objects"]),
+            report=content["report"],
+            findings=content["findings"],
+            measured=content["measured"],
+            **texts,
+        )
 
     def content(self) -> Mapping[str, object]:
         """Return it as JSON for the store."""
-        return {"schema": _SCHEMA, **vars(self), "depends": asdict(self.depends)}
+        about = {"depends": asdict(self.depends), "counting": asdict(self.counting)}
+        return {"schema": _SCHEMA, **vars(self), **about}
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ file of the bundle, which lie in the store as well; and the report. A hit is a b
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -26,6 +27,8 @@ from exporter.base.files import (
     user_cache,
 )
 from exporter.base.watch import Seen, watching
+from exporter.gate.counts import Counting
+from exporter.gate.project import MOST_FILES, Project, TooLargeError, look_through
 from exporter.gate.reuse.depends import changed_since, depends, excused, too_little_seen
 from exporter.gate.reuse.identity import Facts, code_digest, difference, identity
 from exporter.gate.reuse.records import Passed, ReleaseRecord, SpecContent
@@ -40,7 +43,10 @@ if TYPE_CHECKING:
     from exporter.spec.model import Spec
     from exporter.weights.measured import Measured
 
-_SCHEMA = 1
+_SCHEMA = 2
+
+
+_TOO_LARGE = f"the project has more than {MOST_FILES:,} files, so nothing of it is reused"
 
 
 @dataclass(frozen=True)
@@ -113,10 +119,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases in a store; `tell` hears of each step that is asked for."""
+    """The releases in a store; `tell` hears of each step that is asked for.
+
+    `written` are files that the command leaves besides, as reports, which no release reads.
+    """
 
     store: Store
     tell: Callable[[Step], None] = lambda _step: None
+    written: tuple[Path, ...] = ()
 
     def read(self, path: Path, settings: Sequence[str], read: Callable[[], Spec]) -> Asked:
         """The spec in a file, with overrides: by the file's content where it was read before, else by `read`."""
@@ -146,11 +156,13 @@ class Releases:
 
     def _find(self, asked: Asked, root: Path) -> Kept | str:
         key, why = asked.key, "it was not released before"
-        now = identity(asked.spec["device"])
+        now, project = identity(asked.spec["device"]), self._project(asked, root, ())
+        if project is None:
+            return _TOO_LARGE
         for at, content in enumerate(self.store.records(key)):
             try:
                 record = ReleaseRecord.of(content)
-                unlike = _difference(record, asked.spec, now)
+                unlike = _difference(record, asked.spec, now, project)
                 found = None if unlike else self._at(root / asked.name, record)
             except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
@@ -176,9 +188,22 @@ class Releases:
             replace_folder(draft, place)
         return kept
 
-    def answers(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Answers:
+    def _project(self, asked: Asked, root: Path, made: Iterable[Path]) -> Project | None:
+        """The files of the project without results; None where they are too many."""
+        results = root if not Path.cwd().is_relative_to(root.absolute()) else root / asked.name
+        leave = (results, Path("runs"), self.store.folder, *self.written, *made)
+        with contextlib.suppress(TooLargeError):
+            return look_through(leave, self.store.folder / "index.json")
+        return None
+
+    def answers(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Answers | None:
         """What children answered before, for a release of this spec that has to be made."""
         from exporter.gate.reuse.answers import Answers
+
+        project = self._project(Asked.of(spec), root, made)
+        if project is None:
+            return None
+        counted = Counting.of(spec).within(project.digests).digests(project.digests)
 
         def tell(what: str, why: str) -> None:
             self.tell(Step(spec.name, what, why))
@@ -190,18 +215,21 @@ class Releases:
             self.tell(Step(spec.name, what, why, word="kept"))
 
         made = (root / spec.name, self.store.folder, *made)
-        return Answers(self.store, spec.device, made, spec.depends, tell, tell_unkept, tell_believed)
+        told = (tell, tell_unkept, tell_believed)
+        return Answers(self.store, spec.device, project, counted, made, spec.depends, *told)
 
     @contextmanager
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
         """Watch what a release reads inside the block; `made` are the folders of what it makes on its way."""
         began, facts = time.time_ns(), identity(spec.device)
+        project = self._project(Asked.of(spec), root, made)
         try:
             with watching() as seen:
                 keeper = _Keeper()
                 yield keeper
-            if keeper.product is not None:
-                self._keep(spec, keeper.product, seen, (began, facts), [root / spec.name, self.store.folder, *made])
+            if keeper.product is not None and project is not None:
+                results = [root / spec.name, self.store.folder, *made]
+                self._keep(spec, keeper.product, seen, (began, facts, project), results)
         finally:
             self.store.shrink()  # steps are kept where the release fails, too
 
@@ -210,16 +238,19 @@ class Releases:
         spec: Spec,
         product: Passed,
         seen: Seen,
-        before: tuple[int, Facts],
+        before: tuple[int, Facts, Project],
         made: list[Path],
     ) -> None:
         """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
-        began, facts = before
+        began, facts, project = before
         if why := too_little_seen(seen, spec.depends):
             self.tell(Step(spec.name, "the release", why, word="not kept"))
             return
-        found = depends(seen, made, spec.depends)
-        if changed_since(began, found) or difference(facts, identity(spec.device)):
+        counting = Counting.of(spec)
+        counted = counting.within(project.digests).digests(project.digests)
+        found = depends(seen, made, spec.depends, counted)
+        stands = project.stands(counted)
+        if changed_since(began, found) or difference(facts, identity(spec.device)) or not stands:
             return  # nobody knows which of the two contents was read
         if believed := excused(found):
             self.tell(Step(spec.name, "the release", believed, word="kept"))
@@ -230,6 +261,8 @@ class Releases:
             spec=asked.spec,
             day=_today() if spec.waivers else "",
             identity=facts,
+            project=project.digests,
+            counting=counting,
             depends=found,
             objects={path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
             run=_best_run(asked.spec),
@@ -245,15 +278,19 @@ class Releases:
 
 
 def releases(
-    folder: Path | None, tell: Callable[[Step], None] = lambda _step: None, *, none: bool = False
+    folder: Path | None,
+    tell: Callable[[Step], None] = lambda _step: None,
+    *,
+    none: bool = False,
+    written: tuple[Path, ...] = (),
 ) -> Releases | None:
     """Those that are kept in a folder, else in the user's cache; None where no folder is named and `none` shall be."""
     if folder is not None:
-        return Releases(Store(folder.absolute()), tell)
+        return Releases(Store(folder.absolute()), tell, written)
     if none:
         return None
     try:
-        return Releases(Store(user_cache("releases"), demanded=False), tell)
+        return Releases(Store(user_cache("releases"), demanded=False), tell, written)
     except EnvironmentLacks:  # a user without a home has not asked for a cache
         return None
 
@@ -265,7 +302,7 @@ class _Keeper:
     product: Passed | None = None
 
 
-def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts) -> str:
+def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts, project: Project) -> str:
     """Why a release must be made anew; empty where it need not."""
     if record.spec != wanted:
         names = sorted({*wanted, *record.spec})
@@ -274,7 +311,14 @@ def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts) -> str:
         return "its waivers are judged by the day"
     if (run := _best_run(wanted)) not in ("", record.run):
         return f"the best run of its recipe is {run}"
-    return difference(record.identity, now) or record.depends.difference()
+    return difference(record.identity, now) or _changed(record, project) or record.depends.difference()
+
+
+def _changed(record: ReleaseRecord, project: Project) -> str:
+    """The first file of the project that changed and counts, in words; empty where there is none."""
+    before, now = record.project, project.digests
+    changed = {name for name in {*before, *now} if before.get(name) != now.get(name)}
+    return record.counting.within({*before, *now}).first(changed) if changed else ""
 
 
 def _best_run(spec: SpecContent) -> str:
