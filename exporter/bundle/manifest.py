@@ -83,6 +83,7 @@ class _Details(_Loose):
     opset: int | None = None
     opset_asked: int | None = None
     folded: dict[str, tuple[Sha256, ...]] = {}
+    computed: tuple[str, ...] = ()
     stateless: bool = False
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()

@@ -156,6 +156,8 @@ def prove_trained(
     folded = [name for name in elements if name not in origins and parts.get(name) and parts[name] <= known]
     arrays = {name: weights[name].array(content) for name in folded}
     judged = judge_folds(arrays, {name: sorted(parts[name]) for name in folded}, at_hand or {})
+    # What the writer computed otherwise (a weight times another parameter) is no fold that another factor disproves.
+    judged |= {name: Fold.UNKNOWN for name in artifact.details.get("computed", ()) if judged.get(name) is Fold.WRONG}
     if wrong := [name for name in folded if judged[name] is Fold.WRONG]:
         reason = f"{len(wrong)} stored tensors are not what was folded out of trained ones, as '{wrong[0]}'"
         return Evidence(Outcome.MISMATCH, reason)
