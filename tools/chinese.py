@@ -201,8 +201,14 @@ SENTENCES = {
     "precisions.NAME.noise": ("0a68421c", "`true` 表示在没有真实样本时，允许用随机取值校准。"),
     "precisions.NAME.method": ("8f1dd2f3", "由样本确定激活值范围的方法。"),
     "precisions.NAME.activations": ("419db5c8", "ONNX 中激活值的类型；`int8` 用于要求两个操作数都有符号的引擎。"),
-    "precisions.NAME.keep": ("fe999986", "保持 float32 的层，使用报告中的名称。"),
-    "precisions.NAME.search": ("a244a0aa", "`true` 表示再把噪声最大的层保留为 float32，直到满足 `min_snr_db`。"),
+    "precisions.NAME.keep": (
+        "37cc97fd",
+        "保持 float32 的部分：层（报告中的名称）、算子（`Add.3`），或某一类的全部算子（`Add`）。",
+    ),
+    "precisions.NAME.search": (
+        "9ea4a52a",
+        "`true` 表示让噪声最大的层以 float32 计算，权重存为 8、16 或 32 位，直到每个输出都满足 `min_snr_db`。",
+    ),
     "precisions.NAME.timed": ("776d3bbf", "`true` 表示报告 `search` 每个候选的速度，但不据此选择。"),
     "precisions.NAME.ranges": (
         "bea34e3f",

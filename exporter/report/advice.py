@@ -60,7 +60,7 @@ def _of_the_model(report: Report, claim: Claim) -> str:
             return (
                 "calibrate with more of the real inputs, or leave int8 out of the spec: the search found nothing better"
             )
-        return "`precisions: {int8: {search: true}}` in the spec, which keeps the noisiest layers in float32"
+        return "`precisions: {int8: {search: true}}` in the spec, which lets the noisiest layers compute in float32"
     if claim.kind in ("size", "speed"):
         key = {"size": "max_size", "speed": "min_speedup"}[claim.kind]
         return f"change `precisions.{claim.precision}.budget.{key}` in the spec: the promise is not kept here"
