@@ -3,8 +3,8 @@
 Each network is written as `.json`, `.pdmodel` and ONNX from its layer. Then each of the two Paddle files stands for the
 model: of it come ONNX and the other Paddle format. On the same inputs the ONNX has to give what that of the layer
 gives, bit for bit. The other format has to give in the strict predictor what the file gives, or what the layer gives in
-that format: of some layers the two differ already (LlamaModel, by 2e-7). It ends with 1 where fewer than 99 % of the ONNX
-and 98 % of the Paddle files do. With `--json` each row is kept as it comes, and the next call goes on from there.
+that format: of some layers the two differ already (LlamaModel, by 2e-7). It ends with 1 where fewer than 99 % of the
+ONNX and 98 % of the Paddle files do. With `--json` each row is kept as it comes, and the next call goes on from there.
 """
 
 from __future__ import annotations
