@@ -28,7 +28,7 @@ from exporter.export.lower.precision.rounded import RoundedLayer, StoredWeight
 from exporter.export.lower.precision.saturation import safe_steps
 from exporter.export.lower.precision.search import INT8_LADDER, Candidate, Grade, Plan, by_grade, choose
 from exporter.export.lower.precision.speed import speedup
-from exporter.export.lower.precision.weights_onnx import store_weights
+from exporter.export.lower.precision.weights_onnx import store_weights, unround
 from exporter.process.workers import doing
 
 #: Operators with weights: what int8 makes smaller and faster, and what is meant by a layer.
@@ -141,7 +141,8 @@ class _Maker:
         lowered = [layer for layer, grade in plan.items() if grade is Grade.INT8]
         model = copy.deepcopy(self._model)
         if lowered:
-            model = _unrounded(_float_outputs(self._quantised(model, lowered)), self.kept)
+            others = [operator for layer, operator in self.layers.items() if layer not in lowered]
+            model = unround(_float_outputs(self._quantised(model, lowered)), {*others, *self.kept})
         alone = {layer: grade for layer, grade in plan.items() if grade in (Grade.WEIGHTS_INT8, Grade.WEIGHTS_FP16)}
         weights = store_weights(model, {layer: (self.layers[layer], grade) for layer, grade in alone.items()})
         return finished(model), weights
@@ -345,16 +346,4 @@ def _float_outputs(model: Any) -> Any:
             graph.drop(there)
         graph.puts_out_instead(maker, source, output)
     hold(model.graph, graph.nodes)
-    return model
-
-
-def _unrounded(model: Any, operators: Sequence[str]) -> Any:
-    """Let these operators take their values as they were before they were rounded for others."""
-    makers = {name: node for node in model.graph.node for name in node.output}
-    for node in [node for node in model.graph.node if node.name in operators]:
-        for place, name in enumerate(node.input):
-            back = makers.get(name)
-            there = makers.get(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
-            if there is not None and there.op_type == "QuantizeLinear":
-                node.input[place] = there.input[0]
     return model

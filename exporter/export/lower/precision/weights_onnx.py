@@ -6,13 +6,13 @@ make float32 of the second when they load the file (measured on ONNX Runtime 1.3
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from exporter.base.tensors import Array
-from exporter.export.lower.onnx_program.passes.graph import attribute
+from exporter.export.lower.onnx_program.passes.graph import attribute, reads
 from exporter.export.lower.precision.half import LARGEST, rounded_to_half
 from exporter.export.lower.precision.onnx_file import hold
 from exporter.export.lower.precision.rounded import StoredWeight
@@ -57,6 +57,24 @@ def store_weights(model: Any, layers: Mapping[str, tuple[str, Grade]]) -> dict[s
         node.input[1] = wide
     hold(model.graph, [*added.values(), *model.graph.node])
     return described
+
+
+def unround(model: Any, operators: Collection[str]) -> Any:
+    """Let these operators take their values as they were before they were rounded for others.
+
+    A layer between a rounded value and rounded weights is computed in 8 bits by every engine, whatever it is to be.
+    """
+    makers = {name: node for node in model.graph.node for name in node.output}
+    for node in [node for node in model.graph.node if node.name in operators]:
+        for place, name in enumerate(node.input):
+            back = makers.get(name)
+            there = makers.get(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
+            if there is not None and there.op_type == "QuantizeLinear":
+                node.input[place] = there.input[0]
+    for kind in ("DequantizeLinear", "QuantizeLinear"):  # those that nobody reads any more
+        read = {name for node in model.graph.node for name in reads(node)} | {put.name for put in model.graph.output}
+        hold(model.graph, [node for node in model.graph.node if node.op_type != kind or read & {*node.output}])
+    return model
 
 
 def rounded(weight: Array, axis: int) -> tuple[Array, Array]:

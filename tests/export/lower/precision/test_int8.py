@@ -174,6 +174,7 @@ def test_the_search_stores_weights_alone_until_the_budget_holds(tmp_path: Path) 
     wish = order(tmp_path / "searched", network(), Budget(min_snr_db=plain + 0.2), search=True)
     details = dict(plugin.write(wish))
     assert details["kept"] == [] and details["weights_int8"]
+    assert details["cpu"] == {"asked": "any", "effective": "any"}, "no layer of all 8 bits is taken for one in int8"
     assert sorted(details["alone_snr_db"]) == sorted(details["alone_weights_snr_db"]) == ["one", "two"]
     assert noise((tmp_path / "searched/onnx-int8/model.onnx").read_bytes()) >= plain + 0.2
     low = artifact(tmp_path / "searched", "onnx-int8", details)
