@@ -178,6 +178,14 @@ SENTENCES = {
     ),
     "inputs.NAME.shape": ("c3c516c2", "各轴的大小，从最外层起；单词表示 `dims` 中的命名维度，`[]` 表示标量。"),
     "inputs.NAME.values": ("84d7781e", "所记录的用例里该输入填什么值。"),
+    "inputs.NAME.empty_rows": (
+        "1cd19660",
+        "是否可能有全 0 的行，例如全是填充的一行的掩码：`true` 会增加这样的用例。`false` 承诺没有人会发来这样的行，用例里也没有。适用于 `integers` 和 `uniform`。",
+    ),
+    "inputs.NAME.finite": (
+        "e4cf362a",
+        "`true` 承诺没有人会发来 NaN 或无穷大。`false` 会增加在某些行里含有它们的用例：各引擎须在哪些数是有限的这一点上一致（docs/not-finite.md）。适用于浮点数据类型。",
+    ),
     "section dims.NAME": (
         "f0d27c8f",
         "一个命名维度。用例在 `typical`、`min`、`max` 和一个奇数尺寸上记录，多个维度之间两两组合。若某维度是输入的第一个轴，且不出现在其他轴上，它就表示行数，即 batch。",
@@ -193,8 +201,14 @@ SENTENCES = {
     "precisions.NAME.noise": ("0a68421c", "`true` 表示在没有真实样本时，允许用随机取值校准。"),
     "precisions.NAME.method": ("8f1dd2f3", "由样本确定激活值范围的方法。"),
     "precisions.NAME.activations": ("419db5c8", "ONNX 中激活值的类型；`int8` 用于要求两个操作数都有符号的引擎。"),
-    "precisions.NAME.keep": ("fe999986", "保持 float32 的层，使用报告中的名称。"),
-    "precisions.NAME.search": ("a244a0aa", "`true` 表示再把噪声最大的层保留为 float32，直到满足 `min_snr_db`。"),
+    "precisions.NAME.keep": (
+        "37cc97fd",
+        "保持 float32 的部分：层（报告中的名称）、算子（`Add.3`），或某一类的全部算子（`Add`）。",
+    ),
+    "precisions.NAME.search": (
+        "9ea4a52a",
+        "`true` 表示让噪声最大的层以 float32 计算，权重存为 8、16 或 32 位，直到每个输出都满足 `min_snr_db`。",
+    ),
     "precisions.NAME.timed": ("776d3bbf", "`true` 表示报告 `search` 每个候选的速度，但不据此选择。"),
     "precisions.NAME.ranges": (
         "bea34e3f",
@@ -246,10 +260,13 @@ SENTENCES = {
     "values normal": ("3448eb8c", "标准正态分布的随机数。用于浮点类型。"),
     "values uniform(a,b)": ("9280066c", "从 a 到 b 均匀抽取的数，a < b。用于浮点类型。"),
     "values integers(a,b)": (
-        "f32e96e1",
-        "从 a 到 b - 1 均匀抽取的整数，须在 dtype 的表示范围内。声明了范围之后还会增加用例：全取最小值、全取最大值、互不相同、已排序、每隔一个重复。",
+        "22870779",
+        "从 a 到 b - 1 均匀抽取的整数，须在 dtype 的表示范围内。声明了范围之后还会增加用例：全取最小值、全取最大值、互不相同、已排序、每隔一个重复，以及在照常抽取的行之间夹有全是填充、只有一个 token、全是最后一个 id 或取满长度的行。",
     ),
-    "values integers(0,2)": ("f6e36495", "掩码或标志位。增加的用例：全 1、只有末位为 0、1 全部在前。"),
+    "values integers(0,2)": (
+        "18fbd754",
+        "掩码或标志位。增加的用例：全 1、只有末位为 0、1 全部在前，以及在照常抽取的行之间夹有全 0 或只有一个 1 的行；`empty_rows: false` 承诺没有全 0 的行。",
+    ),
     "values integers(1,seq+1)": (
         "0cd7656a",
         "上下界可以是命名维度，取它在该用例中的尺寸，还可以加上或减去一个数：这里即长度从 1 到 seq，包括整行。无论该维度取多大，范围都不能为空；`integers(1,seq)` 止于 seq - 1，若 seq 可能为 1 则会被拒绝。",

@@ -55,9 +55,13 @@ def _tensors(described: Sequence[Tensor]) -> tuple[TensorSpec, ...]:
 
 
 def _front(variant: Variant) -> tuple[Tried, ...]:
-    """What a search of the writer has tried; the manifest's own check has seen the types."""
+    """What a search of the writer has tried: how many layers compute in float32; the manifest checks the types."""
     steps: Sequence[dict[str, Any]] = variant.details.get("front", ())
-    return tuple(Tried(len(step["kept"]), int(step["bytes"]), float(step["snr_db"])) for step in steps)
+    grades = ("kept", "weights_int8", "weights_fp16")
+    counts = [sum(len(step.get(grade, ())) for grade in grades) for step in steps]
+    return tuple(
+        Tried(count, int(step["bytes"]), float(step["snr_db"])) for count, step in zip(counts, steps, strict=True)
+    )
 
 
 def _trained(training: dict[str, Any]) -> Trained | None:

@@ -58,12 +58,12 @@ class _Layer(_Loose):
 
     axis: Annotated[int, Field(ge=-8, le=8)]
     codes: str
-    scales: str
+    scales: str = ""
     weight: str
-    input: str
-    range: tuple[Annotated[int, Field(ge=-256, le=256)], Annotated[int, Field(ge=-256, le=256)]]
-    scale: float
-    zero_point: Annotated[int, Field(ge=-256, le=256)]
+    input: str = ""
+    range: tuple[Annotated[int, Field(ge=-256, le=256)], Annotated[int, Field(ge=-256, le=256)]] = (0, 0)
+    scale: float = 0.0
+    zero_point: Annotated[int, Field(ge=-256, le=256)] = 0
     divisor: Annotated[int, Field(ge=1, le=1 << 16)] = 1
     norm: _Norm | None = None
 
@@ -72,6 +72,8 @@ class _Step(_Loose):
     """One candidate of a search for layers to keep."""
 
     kept: tuple[str, ...]
+    weights_int8: tuple[str, ...] = ()
+    weights_fp16: tuple[str, ...] = ()
     bytes: int
     snr_db: float
     speedup: float = 1.0
@@ -83,6 +85,7 @@ class _Details(_Loose):
     opset: int | None = None
     opset_asked: int | None = None
     folded: dict[str, tuple[Sha256, ...]] = {}
+    computed: tuple[str, ...] = ()
     stateless: bool = False
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()

@@ -23,6 +23,8 @@ _PYTHON = str(Path(site.__file__).parent)
 _REWRITTEN = "to_static_tmp"
 _OURS = str(Path(__file__).resolve().parents[1])
 _SITE = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | set(site.getsitepackages())
+# An environment may take packages from others: by a `.pth` file or PYTHONPATH.
+_SITE |= {path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")}
 _ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | _SITE | {_OURS})
 #: Installed packages that a network calls and that are none: their lines say nothing of what to change.
 _LIBRARIES = ("paddle", "numpy")

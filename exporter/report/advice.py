@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from exporter.base.numbers.golden import NOT_FINITE_IN, ROWS_OF
 from exporter.base.words import plain
 from exporter.prove.judge.report import Report
 from exporter.prove.proofs.quantisation.noise import FRONT
@@ -59,16 +60,32 @@ def _of_the_model(report: Report, claim: Claim) -> str:
             return (
                 "calibrate with more of the real inputs, or leave int8 out of the spec: the search found nothing better"
             )
-        return "`precisions: {int8: {search: true}}` in the spec, which keeps the noisiest layers in float32"
+        return "`precisions: {int8: {search: true}}` in the spec, which lets the noisiest layers compute in float32"
     if claim.kind in ("size", "speed"):
         key = {"size": "max_size", "speed": "min_speedup"}[claim.kind]
         return f"change `precisions.{claim.precision}.budget.{key}` in the spec: the promise is not kept here"
     if claim.kind in ("weights", "interface"):
         return "exporter release SPEC, which writes the files anew"
+    if edge := _of_an_edge(claim):
+        return edge
     if claim.engine in _STRICT:
         return f"`{_STRICT[claim.engine]}` in place of `{claim.engine}` under `engines` in the spec"
     own = [blame.repro for blame in report.blames if (blame.claim.variant, blame.claim.engine) == _run(claim)]
     return f"cat {shlex.quote(plain(own[0]))}/README.md, which has the command that shows it again" if any(own) else ""
+
+
+def _of_an_edge(claim: Claim) -> str:
+    """What to do where only a row fails that holds an end of its input's range, or what is not finite."""
+    kind = claim.case.partition(":")[2].partition("-")[0]
+    if kind.startswith(NOT_FINITE_IN):
+        return f"take `inputs.{kind.removeprefix(NOT_FINITE_IN)}.finite: false` out of the spec; docs/not-finite.md"
+    if not kind.startswith(ROWS_OF):
+        return ""
+    name = kind.removeprefix(ROWS_OF)
+    return (
+        f"mask with a large finite number, such as -1e9, in place of -inf; or promise that no such row is sent: "
+        f"`inputs.{name}.empty_rows: false` in the spec, or narrower `inputs.{name}.values`; docs/not-finite.md"
+    )
 
 
 def _run(claim: Claim) -> tuple[str, str]:

@@ -186,7 +186,9 @@ def _front(variant: str, steps: Sequence[Tried], name: str) -> str:
         for step in steps
     ]
     chart = points(name, f"Search of {variant}", ("MB", "dB"), shown)
-    said = f"{variant}: the search's Pareto front. In each point how many layers stay in float32; higher is less noise."
+    said = (
+        f"{variant}: the search's Pareto front. Each point: how many layers compute in float32; higher is less noise."
+    )
     return f"<figure>{chart}<figcaption>{text(said)}</figcaption></figure>\n"
 
 

@@ -57,9 +57,27 @@ class Input(Frozen):
         description="What the recorded cases hold.",
     )
 
+    empty_rows: Flag = Field(
+        True,
+        description="Whether a row may be all 0, as the mask of a row that is all padding: `true` has cases of it. "
+        "`false` promises that nobody sends one, and no case has one. For `integers` and `uniform`.",
+    )
+    finite: Flag = Field(
+        True,
+        description="`true` promises that nobody sends NaN or infinities. `false` has cases with them in some rows: "
+        "engines have to agree on which numbers are finite (docs/not-finite.md). For floating-point dtypes.",
+    )
+
     @model_validator(mode="after")
     def _values_fit_dtype(self) -> Input:
         check_values(self.values, self.dtype, None)
+        if not self.finite and not self.dtype.startswith("float"):
+            raise ValueError(f"finite: false asks for NaN and infinities, which {self.dtype} has not: drop it")
+        if not self.empty_rows and (not self.shape or not self.values.startswith(("integers", "uniform"))):
+            raise ValueError(
+                "empty_rows: false is a promise on rows that are drawn: it needs a shape with an axis, and "
+                "`values: integers(…)` or `uniform(…)`"
+            )
         return self
 
 

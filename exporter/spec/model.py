@@ -119,9 +119,14 @@ class PrecisionSettings(Frozen):
     activations: Literal["uint8", "int8"] = Field(
         "uint8", description="Type of the activations in ONNX; `int8` is for engines that want both operands signed."
     )
-    keep: tuple[str, ...] = Field((), description="Layers that stay in float32, by the names in the report.")
+    keep: tuple[str, ...] = Field(
+        (),
+        description="What stays in float32: layers, by the names in the report, operators (`Add.3`) and kinds (`Add`).",
+    )
     search: Flag = Field(
-        False, description="`true` keeps the noisiest layers in float32 as well, until `min_snr_db` holds."
+        False,
+        description="`true` lets the noisiest layers compute in float32 with weights of 8, 16 or 32 bits, until "
+        "`min_snr_db` holds of every output.",
     )
     timed: Flag = Field(
         False, description="`true` reports the speed of each candidate of `search`, and chooses nothing by it."

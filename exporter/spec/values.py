@@ -20,8 +20,10 @@ FORMS = {
     "normal": "Numbers of the standard normal distribution. For floating-point dtypes.",
     "uniform(a,b)": "Numbers drawn evenly from a to b, with a < b. For floating-point dtypes.",
     "integers(a,b)": "Whole numbers drawn evenly from a to b - 1, which the dtype holds. The declared range gives "
-    "further cases: all the smallest, all the largest, all different, sorted, every second one repeated.",
-    "integers(0,2)": "A mask or flags. Further cases: all ones, ones with a last zero, ones first.",
+    "further cases: all the smallest, all the largest, all different, sorted, every second one repeated, and rows of "
+    "padding, of one token, of the last id and of the full length among rows as they are drawn.",
+    "integers(0,2)": "A mask or flags. Further cases: all ones, ones with a last zero, ones first, and rows of zeros "
+    "and of one 1 among rows as they are drawn; `empty_rows: false` promises that no row is all 0.",
     "integers(1,seq+1)": "A bound may be a named dim, which stands for its size in the case, with a number added or "
     "taken away: here lengths from 1 to seq, the whole row among them. The range has to hold a number at every size of "
     "the dim; `integers(1,seq)` ends at seq - 1, and is refused where seq may be 1.",

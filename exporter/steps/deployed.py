@@ -18,9 +18,11 @@ from exporter.steps.chain import Chain, Declared, Link, read_chain
 from exporter.steps.configuration import Configuration, line_of, one_file
 from exporter.steps.families.base import Entries, Options, Reader, WrongOption, inside, named
 from exporter.steps.kinds.crop import Crop
+from exporter.steps.kinds.formula import Formula
 from exporter.steps.kinds.normalize import Normalize
 from exporter.steps.kinds.pad import Pad
 from exporter.steps.kinds.resize import Resize
+from exporter.steps.kinds.warp import Warp
 from exporter.steps.settle import FAMILIES
 
 #: The files, in the order in which they are looked for, and the key without which one belongs to something else:
@@ -28,6 +30,8 @@ from exporter.steps.settle import FAMILIES
 FILES: Mapping[str, str] = {"inference.yml": "", "infer_cfg.yml": "", "deploy.yaml": "Deploy:"}
 #: The keys of shapes below the backends of `Hpi`.
 _SHAPES = ("trt_dynamic_shapes", "dynamic_shapes")
+#: The sides of a picture, in the order of its axes.
+_SIDES = ("height", "width")
 #: How wide PaddleX 3.7 makes a line of text (`paddlex/inference/models/text_recognition`).
 WIDEST_LINE = 3200
 
@@ -174,6 +178,12 @@ def _after(link: Declared, sides: Mapping[str, Extent]) -> dict[str, Extent]:
         return _resized(step)
     if isinstance(step, Pad):
         return _padded(step, sides)
+    if isinstance(step, Warp):
+        return _warped(step)
+    if isinstance(step, Formula):
+        return {
+            name: Extent(least, most, most) for name, least, most in zip(_SIDES, step.least, step.most, strict=True)
+        }
     return {}
 
 
@@ -188,15 +198,26 @@ def _resized(step: Resize) -> dict[str, Extent]:
         return {"height": _fixed(height), "width": _fixed(width)}
     if step.rule == "height":
         return {"height": _fixed(height), "width": Extent(None, height, None, step_of)}
-    if step.rule == "line":  # runtimes make a wider input of a longer line, which the step here squeezes
+    if step.rule in ("span", "blocks"):
+        return {"height": _fixed(height), "width": Extent(min(step.least or height, width), width, width)}
+    if step.rule in ("line", "long_line"):  # runtimes make a wider input of a longer line, which the step here squeezes
         return {"height": _fixed(height), "width": Extent(width, width, max(width, WIDEST_LINE))}
-    if step.rule in ("fit", "within"):
+    if step.rule in ("fit", "shrink", "within", "factor"):
         longest = max(height, width)
-        most = (height, width) if step.rule == "fit" else (longest, longest)
+        most = (height, width) if step.rule in ("fit", "shrink") else (longest, longest)
         return {"height": Extent(None, height, most[0]), "width": Extent(None, width, most[1])}
     grows = step.rule in ("short", "at_least")
     size = -(-size // step_of) * step_of if step.multiple == "up" else max(size // step_of * step_of, step_of)
     extent = Extent(size, size, None, step_of) if grows else Extent(None, size, size, step_of)
+    if step.rule == "grow":  # the width follows the height, to any size
+        return {"height": extent, "width": Extent(None, size, None, step_of)}
+    return {"height": extent, "width": extent}
+
+
+def _warped(step: Warp) -> dict[str, Extent]:
+    if step.height and step.width:
+        return {"height": _fixed(step.height), "width": _fixed(step.width)}
+    extent = Extent(step.size, step.size, None) if step.size else Extent(32, 512, None, 32)
     return {"height": extent, "width": extent}
 
 

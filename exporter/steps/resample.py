@@ -2,14 +2,14 @@
 
 OpenCV (modules/imgproc/src/resize.cpp, 4.10) takes the neighbours of a point however much it shrinks, and computes
 uint8 with weights of 11 bits; Pillow (src/libImaging/Resample.c, 11) widens the filter by the factor it shrinks by,
-and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on (seen in 10.1, 11.3,
-12.0 and 13.0) the vertical one, where the height shrinks and the width grows: `pillow13`.
+and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on the vertical one, where
+more than twice as many rows go as columns: `pillow13`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,22 +20,28 @@ Interpolation = Literal["nearest", "linear", "cubic", "area", "lanczos"]
 Library = Literal["opencv", "pillow", "pillow13"]
 #: Neighbours and weights of each point of an axis: [size, taps] each.
 Taps = tuple[Any, Any]
+#: By how much the height and the width grow.
+Factors: TypeAlias = tuple[float, float]
 
 #: OpenCV's weights of uint8 are multiples of 2⁻¹¹.
 _ONE = 1 << 11
 _FINE = 1 << 22
 
 
-def resample(value: Array, height: int, width: int, how: Interpolation, library: Library) -> Array:
-    """[height, width, channels] in another size and the same dtype, which is uint8 or a float."""
+def resample(
+    value: Array, height: int, width: int, how: Interpolation, library: Library, factors: Factors | None = None
+) -> Array:
+    """[height, width, channels] in another size and the same dtype, which is uint8 or a float.
+
+    `factors` are those of the rows and columns where OpenCV is given them (`fx`, `fy`) instead of the size.
+    """
     if value.shape[:2] == (height, width):
         return value.copy()
     if how == "nearest":
         return _nearest(value, height, width, library)
     if library == "opencv":
-        return _opencv(value, height, width, how)
-    turned = library == "pillow13" and height < value.shape[0] and width > value.shape[1]
-    return _pillow(value, ((0, height), (1, width)) if turned else ((1, width), (0, height)), how)
+        return _opencv(value, (height, width), how, factors)
+    return _pillow(value, _passes(value, height, width, library), how)
 
 
 def _nearest(value: Array, height: int, width: int, library: Library) -> Array:
@@ -57,12 +63,13 @@ def nearest_places(old: int, new: int, library: Library) -> Array:
 # ---- OpenCV --------------------------------------------------------------------------------------------------------
 
 
-def _opencv(value: Array, height: int, width: int, how: Interpolation) -> Array:
-    old = value.shape[:2]
+def _opencv(value: Array, size: tuple[int, int], how: Interpolation, factors: Factors | None) -> Array:
+    old, (height, width) = value.shape[:2], size
     shrinks = old[0] >= height and old[1] >= width
     if how == "area" and shrinks:
         return _area(value, height, width)
-    taps = [neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
+    by = factors or (None, None)
+    taps = [neighbours(old[axis], new, how, axis, by[axis]) for axis, new in enumerate(size)]
     if value.dtype != np.uint8:
         return np.asarray(_weighed(_weighed(value, taps[1], 1), taps[0], 0), dtype=value.dtype)
     whole = [(places, whole_weights(weights)) for places, weights in taps]
@@ -80,15 +87,16 @@ def whole_weights(weights: Array) -> Array:
     return np.asarray(np.rint(weights * _ONE), dtype=np.int64)
 
 
-def neighbours(old: int, new: int, how: Interpolation, axis: int) -> Taps:
+def neighbours(old: int, new: int, how: Interpolation, axis: int, factor: float | None = None) -> Taps:
     """The points around each new one. The ends of the axis are repeated.
 
     Places and weights are float32's of a scale that is rounded twice, as OpenCV's are: a byte may hang on it.
     """
-    scale = 1.0 / (new / old)
+    factor = factor or new / old
+    scale = 1.0 / factor
     if how == "area":  # where the other axis grows, "area" is linear with weights of its own
         left = np.floor(np.arange(new) * scale)
-        part = ((np.arange(new) + 1) - (left + 1) * (new / old)).astype(np.float32)
+        part = ((np.arange(new) + 1) - (left + 1) * factor).astype(np.float32)
         part = np.where(part <= 0, np.float32(0), part - np.floor(part))
     else:
         centre = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32)
@@ -137,14 +145,16 @@ def _covered(old: int, new: int) -> Taps:
 # ---- Pillow --------------------------------------------------------------------------------------------------------
 
 
-def _pillow(value: Array, passes: Sequence[tuple[int, int]], how: Interpolation) -> Array:
+def _pillow(
+    value: Array, passes: Sequence[tuple[int, int]], how: Interpolation, lengths: Sequence[float] | None = None
+) -> Array:
     """One axis, then the other, each to its size and rounded to uint8; an axis whose size stays is left alone."""
-    result = value
+    result, lengths = value, lengths or value.shape[:2]
     for axis, new in passes:
-        if result.shape[axis] == new:
+        if result.shape[axis] == new == lengths[axis]:
             continue
         rounds = value.dtype == np.uint8
-        places, weights = _widened(result.shape[axis], new, how)
+        places, weights = _widened(result.shape[axis], new, how, lengths[axis])
         if rounds:  # its weights of uint8 are multiples of 2⁻²²
             weights = np.where(weights < 0, np.ceil(weights * _FINE - 0.5), np.floor(weights * _FINE + 0.5)) / _FINE
         passed = _weighed(result.astype(np.float64), (places, weights), axis)
@@ -156,9 +166,41 @@ def _pillow(value: Array, passes: Sequence[tuple[int, int]], how: Interpolation)
 _FILTERS: dict[str, tuple[Callable[[Any], Any], float]] = {}
 
 
-def _widened(old: int, new: int, how: Interpolation) -> Taps:
+def reduced(value: Array, height: int, width: int, how: Interpolation, library: Library) -> Array:
+    """Resize as Pillow's `thumbnail` does: first by means of whole blocks, to no less than twice the size.
+
+    A side that the blocks do not divide counts as the part of a block that it is.
+    """
+    old = value.shape[:2]
+    blocks = tuple(max(int(side / new / 2.0), 1) for side, new in zip(old, (height, width), strict=True))
+    if old == (height, width) or blocks == (1, 1):
+        return resample(value, height, width, how, library)
+    small = _means(value, *blocks)
+    lengths = [float(np.float32(side / block)) for side, block in zip(old, blocks, strict=True)]
+    return _pillow(small, _passes(small, height, width, library), how, lengths)
+
+
+def _passes(value: Array, height: int, width: int, library: Library) -> tuple[tuple[int, int], ...]:
+    """Each axis with its new size, in the order in which they are resized."""
+    rows, columns = value.shape[0] - height, value.shape[1] - width
+    vertical_first = library == "pillow13" and rows > max(0, 2 * columns)
+    return ((0, height), (1, width)) if vertical_first else ((1, width), (0, height))
+
+
+def _means(value: Array, rows: int, columns: int) -> Array:
+    """The rounded mean of each block, of those at the right and below of what there is (Reduce.c, 11)."""
+    places = [np.arange(0, size, step) for size, step in zip(value.shape[:2], (rows, columns), strict=True)]
+    sums = np.add.reduceat(np.add.reduceat(value.astype(np.int64), places[0], 0), places[1], 1)
+    counts = [np.diff(np.append(at, size)) for at, size in zip(places, value.shape[:2], strict=True)]
+    count = (counts[0][:, None] * counts[1])[:, :, None]
+    factor = np.floor(float(1 << 32) / (256 * count)).astype(np.int64)
+    return np.asarray(((sums + count // 2) * factor) >> 24, dtype=np.uint8)
+
+
+def _widened(old: int, new: int, how: Interpolation, length: float) -> Taps:
+    """The points around each new one; all of them stand for `length` of the `old` ones."""
     kernel, reach = _FILTERS[how]
-    scale = old / new
+    scale = length / new
     wide = max(scale, 1.0)
     support = reach * wide
     centre = (np.arange(new) + 0.5) * scale

@@ -131,6 +131,7 @@ def test_arrays_and_large_answers(tmp_path: Path) -> None:
 def test_each_kind_of_step_stands_by_itself(kind: str) -> None:
     """In the script its class is made without pydantic and without anything of ours."""
     options = {
+        "beside": {"name": "share", "what": "share", "size": 4},
         "cast": {"dtype": "float32"},
         "crop": {"height": 4, "width": 4},
         "ctc": {"characters": ["a"]},
@@ -142,6 +143,7 @@ def test_each_kind_of_step_stands_by_itself(kind: str) -> None:
         "table": {"tokens": ["<td>"]},
         "take": {"output": "scores_of"},
         "tokenize": {"vocabulary": ["a"]},
+        "warp": {"rule": "longest", "height": 8, "width": 6},
     }.get(kind, {})
     (link,) = read_chain([{kind: options}])
     script = infer_script(spec([{kind: options}], []))

@@ -22,6 +22,7 @@ def after(entries: list[Any], value: Any) -> Any:
 
 def test_every_kind_says_what_it_does_and_gives_its_data_back() -> None:
     given: dict[str, Any] = {
+        "beside": {"name": "places", "what": "count", "size": 4},
         "crop": {"height": 2, "width": 2},
         "pad": {"multiple_of": 4},
         "cast": {"dtype": "float32"},
@@ -32,6 +33,7 @@ def test_every_kind_says_what_it_does_and_gives_its_data_back() -> None:
         "labels": {"names": ["a"]},
         "take": {"output": "boxes"},
         "table": {"tokens": ["<td></td>"]},
+        "warp": {"rule": "around"},
     }
     for name, kind in KINDS.all():
         assert kind.__doc__ and kind is KINDS[name]
@@ -40,7 +42,7 @@ def test_every_kind_says_what_it_does_and_gives_its_data_back() -> None:
 
 
 @pytest.mark.parametrize("way", ["nearest", "linear", "cubic", "area", "lanczos"])
-@pytest.mark.parametrize("size", [(20, 31), (64, 50), (37, 90), (7, 5), (30, 60)])
+@pytest.mark.parametrize("size", [(20, 31), (64, 50), (37, 90), (7, 5), (30, 60), (9, 40), (20, 48), (17, 40)])
 def test_pillows_resizing_is_pillows(way: str, size: tuple[int, int]) -> None:
     import PIL
     from PIL import Image

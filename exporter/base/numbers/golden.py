@@ -34,6 +34,9 @@ E_REF_TIMES, MANY = 24.0, 64
 #: of eager share: another order errs up to 6.3 times as much as they show (measured: a variance over an image with one
 #: pixel, in ONNX Runtime and oneDNN; 4.1 for an instance norm of it in OpenVINO).
 CONSTANT, CONSTANT_TIMES = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones"), 4.0
+#: How the kinds of cases begin in which rows of one input hold the ends of its range, or what is not finite. There
+#: eager may have no answer, in these rows: which numbers are finite is compared, and the values of those that are.
+ROWS_OF, NOT_FINITE_IN = "rows_of_", "not_finite_in_"
 #: Eager's own error, computed again, is at most e_ref; other versions of numpy add in another order.
 OTHER_ROUNDING = 1.01
 #: How the method begins by which the middle of eager's float32 runs stands for the truth.
@@ -45,6 +48,33 @@ THREADS = 2
 
 
 @dataclass(frozen=True)
+class Partial:
+    """What eager gives in a case where rows may have no answer: of the whole, or of the elements at `index`."""
+
+    eager: Array
+    index: Array | None
+
+    def unlike(self, got: Array) -> str:
+        """Where a result is finite and eager is not, or the reverse, or another infinity; empty where they agree.
+
+        What is NaN in eager may be any of what is not finite: engines differ in how they come to it.
+        """
+        kept = got if self.index is None else got.ravel()[self.index]
+        for what, wrong in (
+            ("NaN or infinity where eager is finite", np.isfinite(self.eager) & ~np.isfinite(kept)),
+            ("numbers where eager is NaN or infinite", ~np.isfinite(self.eager) & np.isfinite(kept)),
+            ("another infinity than eager", np.isinf(self.eager) & np.isinf(kept) & (self.eager != kept)),
+        ):
+            if wrong.any():
+                named = ""
+                if self.index is None and wrong.ndim > 1:
+                    rows = np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))
+                    named = f", in {rows.size} of {len(wrong)} rows, the first of them row {int(rows.min())}"
+                return f"holds {what} ({int(wrong.sum())} of {wrong.size} numbers{named})"
+        return ""
+
+
+@dataclass(frozen=True)
 class GoldenOutput:
     """One output of one case.
 
@@ -52,7 +82,8 @@ class GoldenOutput:
     value, rms) of the whole truth, `own` eager's relative error in the same two norms, `e_ref` the largest of it and of
     some more float32 runs. Cases of one `draw` have related values. `scores` names the float output and the axis whose
     argmax an integer is. `allowance` widens the tolerance of few numbers, `slack` that of a case of constant inputs.
-    `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs.
+    `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs. `partial`: eager's
+    numbers as recorded, of which some need not be finite; `eager`, `truth` and `index` are of those that are.
     """
 
     name: str
@@ -71,6 +102,7 @@ class GoldenOutput:
     wide: bool = False
     own: tuple[float, float] = (0.0, 0.0)
     central: bool = False
+    partial: Partial | None = None
 
     @property
     def floor(self) -> float:
@@ -82,6 +114,11 @@ class GoldenOutput:
         """What an error is measured in, in both norms: e_ref, widened by allowance and slack, never below the floor."""
         times = self.allowance * self.slack
         return max(times * self.e_ref[0], self.floor), max(times * self.e_ref[1], self.floor)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the whole was not recorded."""
+        return (self.index if self.partial is None else self.partial.index) is not None
 
     @property
     def exact(self) -> bool:
@@ -157,6 +194,28 @@ def promised(case: str) -> bool:
     return ":" not in case
 
 
+def may_be_partial(case: str) -> bool:
+    """Whether eager may have no answer in rows of a case of this name, and the others are compared all the same."""
+    return f":{ROWS_OF}" in case or f":{NOT_FINITE_IN}" in case
+
+
+def counting(eager: Array, truth: Array) -> Array:
+    """Which of eager's numbers have an answer: the finite ones, in rows that are not rounding alone.
+
+    `s + (1 - mask) * -1e9` leaves nothing of `s` in a row without a token. All that are finite where it is so in all
+    rows, and all of them where none is.
+    """
+    finite = np.isfinite(eager)
+    if not finite.any():
+        return np.ones(eager.shape, bool)
+    if eager.ndim < 2 or not np.isfinite(truth[finite]).all():
+        return finite
+    off = np.where(finite, np.abs(np.where(finite, eager, 0).astype("float64") - np.where(finite, truth, 0)), 0)
+    rounded = 4 * off.reshape(len(off), -1).max(axis=1) > WORST_E_REF * np.abs(truth[finite]).max()
+    kept = finite & ~rounded.reshape(-1, *[1] * (eager.ndim - 1))
+    return kept if kept.any() else finite
+
+
 def one_thread(case: str) -> bool:
     """Whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
     return IN_THREADS not in case
@@ -189,11 +248,19 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
     for name, about in described["outputs"].items():
         eager, index = tensors[f"{case}/eager/{name}"], tensors.get(f"{case}/index/{name}")
         truth = tensors[f"{case}/truth/{name}"] if eager.dtype.kind == "f" else eager
+        partial = None
         shape, size = tuple(about["shape"]), math.prod(about["shape"])
         fits = eager.shape == (shape if index is None else index.shape) and truth.shape == eager.shape
         inside = index is None or (index.ndim == 1 and bool(((index >= 0) & (index < size)).all()))
         if not fits or not inside or eager.dtype.name != about["dtype"]:
             raise ValueError(f"'{name}' of case '{case}' is not what the manifest says of it")
+        if may_be_partial(case) and eager.dtype.kind == "f":
+            partial = Partial(eager, index)
+        counts = None if partial is None else counting(eager, truth)
+        if counts is not None and not counts.all():
+            places = np.flatnonzero(counts)
+            eager, truth = eager.ravel()[places], truth.ravel()[places]
+            index = places if index is None else index[places]
         outputs[name] = _measured(
             GoldenOutput(
                 name=name,
@@ -208,9 +275,10 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
                 draw=case.partition(":")[0],  # what probes is made from the case that it is named after
                 scores=_scores(tensors, case, eager, about),
                 allowance=min(about.get("allowance", 1.0), LARGEST_ALLOWANCE),
-                slack=CONSTANT_TIMES if case.endswith(CONSTANT) else 1.0,
+                slack=CONSTANT_TIMES if case.endswith(CONSTANT) or may_be_partial(case) else 1.0,
                 wide=eager.dtype.name == "float64" and not {"float16", "float32"}.intersection(inputs),
                 central=about["method"].startswith(SPREAD),
+                partial=partial,
             )
         )
     return GoldenCase(case, described["dims"], outputs, case)
@@ -226,19 +294,19 @@ def _measured(output: GoldenOutput) -> GoldenOutput:
     if not (np.isfinite(output.eager).all() and np.isfinite(output.truth).all()):
         return replace(output, gate="eager or float64 is not finite")
     own, off = norms(output.truth), norms(output.eager.astype("float64") - output.truth)
-    scale = own if output.index is None else (max(output.scale[0], own[0]), output.scale[1])
+    scale = (max(output.scale[0], own[0]), output.scale[1]) if output.sampled else own
     if not scale[0] >= SMALLEST_SCALE:
         return replace(output, scale=scale, gate=f"the largest value ({scale[0]:.1e}) is zero or near the denormals")
     if not scale[1] > 0:
         raise ValueError(f"'{output.name}' has no size to measure errors by")
     share = off[0] / scale[0], off[1] / own[1]
-    for norm in (0, 1) if output.index is None else (0,):
+    for norm in (0,) if output.sampled else (0, 1):
         if share[norm] > max(OTHER_ROUNDING * output.e_ref[norm], output.floor):
             gate = (
                 f"eager is off by {share[norm]:.1e}, and its e_ref is {output.e_ref[norm]:.1e}: not what was recorded"
             )
             return replace(output, scale=scale, own=share, gate=gate)
-    e_ref = max(output.e_ref[0], share[0]), max(output.e_ref[1], share[1] if output.index is None else 0.0)
+    e_ref = max(output.e_ref[0], share[0]), max(output.e_ref[1], 0.0 if output.sampled else share[1])
     gate = "" if 4 * max(*e_ref, FLOOR) <= WORST_E_REF else f"rounding alone moves it by {max(e_ref):.1e} of its size"
     return replace(output, scale=scale, e_ref=e_ref, own=share, gate=gate)
 

@@ -110,6 +110,9 @@ def _unfit(expected: GoldenOutput, got: Array) -> Judged | None:
         return Judged("vacuous", "the output has no elements, so nothing was compared")
     if expected.gate:
         return Judged("inconclusive", expected.gate, got.size)
+    if expected.partial is not None:
+        unlike = expected.partial.unlike(got)
+        return Judged("mismatch", unlike, got.size) if unlike else None
     sampled = expected.index is not None and not expected.exact
     if not np.isfinite(expected.kept(got)).all() or (sampled and not np.isfinite(norms(got)[1])):
         return Judged("mismatch", "holds NaN or infinity where eager is finite", got.size)
@@ -128,6 +131,8 @@ def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> floa
             expected.memo.update({"own": worst} if own else {})
             return worst
         return float(expected.memo["own"])
+    if expected.partial is not None:  # the norms of the whole are those of NaN
+        return ratio(expected.truth, candidate, expected.unit, expected.floor)
     worst, size = ratio(expected.truth, candidate, expected.unit, expected.floor), norms(whole)
     drift = [abs(size[norm] - expected.scale[norm]) / expected.scale[norm] / expected.unit[norm] for norm in (0, 1)]
     return math.nan if math.isnan(worst) else max(worst, *drift)

@@ -68,7 +68,50 @@ def _range(operator: Operator, values: Values) -> Sequence[Value]:
     return [paddle.arange(*plain, dtype=operator.attributes["dtype"])]
 
 
+def _tested(name: str) -> Runner:
+    """Return `all` or `any`, whose result PIR declares to be what is tested; Paddle's Python declares it as bool."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        attributes = operator.attributes
+        along = list(attributes["axis"]) or None
+        return [getattr(paddle, name)(tensor(values[operator.operands[0]]), along, attributes["keepdim"])]
+
+    return run
+
+
+def _of_tensors(name: str) -> Runner:
+    """Return a function of tensors alone, whose result PIR's C++ declares in the operand's dtype."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        return [getattr(paddle, name)(*(tensor(values[number]) for number in operator.operands))]
+
+    return run
+
+
+def _distinct(name: str, wanted: Sequence[str]) -> Runner:
+    """Return `unique` or `unique_consecutive`; of a trace the C++ function of the first takes more than it says."""
+
+    def run(operator: Operator, values: Values) -> Sequence[Value]:
+        import paddle
+
+        attributes = operator.attributes
+        flags = {flag: bool(attributes[flag]) for flag in wanted}
+        (axis,) = attributes["axis"] or [None]
+        x = tensor(values[operator.operands[0]])
+        results = getattr(paddle, name)(x, **flags, axis=axis, dtype=attributes["dtype"])
+        left = iter(results if any(flags.values()) else [results])
+        return [next(left), *(next(left) if asked else None for asked in flags.values())]
+
+    return run
+
+
 RUNNERS: Mapping[str, Runner] = {
+    **{name: _tested(name) for name in ("all", "any")},
+    **{name: _of_tensors(name) for name in ("equal_all", "exp", "expm1", "log", "log10", "log1p", "log2")},
     "arange": _range,
     "argmax": _extremum("argmax"),
     "argmin": _extremum("argmin"),
@@ -77,5 +120,7 @@ RUNNERS: Mapping[str, Runner] = {
     "split": _pieces,
     "split_with_num": _pieces,
     "unbind": _alone("unbind"),
+    "unique": _distinct("unique", ("return_index", "return_inverse", "return_counts")),
+    "unique_consecutive": _distinct("unique_consecutive", ("return_inverse", "return_counts")),
     "unstack": _alone("unstack"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING
 
+from exporter.base.errors import ModelError
 from exporter.base.readers import named_parameters, read_program
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
@@ -29,6 +30,7 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
     Raises:
         UsageError: a file is missing, or of another kind.
         BundleError: a file is damaged, or the parameters are another program's.
+        ModelError: a run changes what the next one reads.
     """
     path = Path(program)
     facts = read_program(path)
@@ -37,8 +39,22 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
             block = with_recorded_lines(read_operators(translated(path, Path(place))), path)
         else:
             block = read_operators(path)
+    _refuse_state(block, program)
     stored = named_parameters(path, Path(parameters)) if facts.weights else {}
     return _layer(block, stored, tuple(inputs))
+
+
+def _refuse_state(block: Block, program: str) -> None:
+    """Refuse what writes into a parameter that it also reads; what nobody reads is left over from the model's code.
+
+    Raises:
+        ModelError: the program changes such a parameter, so that each run would depend on those before.
+    """
+    read = {str(operator.attributes["name"]) for operator in _parameters(block)}
+    for operator in block.operators:
+        if operator.name == "builtin.set_parameter" and (name := str(operator.attributes["parameter_name"])) in read:
+            what = f"it changes its parameter '{name}' while it runs, so each answer depends on the runs before"
+            raise ModelError(what, where=program, hint="export the model in evaluation mode, or without what it keeps")
 
 
 def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str]) -> paddle.nn.Layer:

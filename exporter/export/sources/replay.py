@@ -308,14 +308,18 @@ def _numbers(operator: Operator, _values: Values) -> Sequence[Value]:
     """Make the tensor that `assign_value` writes down, of the declared dtype.
 
     What a loop sets and nothing set before it begins as a number of float64 that nobody reads (dy2static's
-    `RETURN_NO_VALUE_MAGIC_NUM`); a loop of ONNX has to begin with the dtype that its turns give.
+    `RETURN_NO_VALUE_MAGIC_NUM`); a loop of ONNX has to begin with the dtype that its turns give, so it is 0 if that
+    holds no such number.
     """
     import numpy as np
     import paddle
 
     attributes, declared = operator.attributes, operator.results[0].type
     dtype = declared.dtype if isinstance(declared, TensorType) else attributes["dtype"]
-    return [paddle.assign(np.array(attributes["values"], dtype=dtype).reshape(attributes["shape"]))]
+    values = np.array(attributes["values"], dtype=attributes["dtype"]).reshape(attributes["shape"])
+    if dtype.startswith(("int", "uint")) and values.dtype.kind == "f":
+        values[np.abs(values) > np.iinfo(dtype).max] = 0
+    return [paddle.assign(values.astype(dtype))]
 
 
 def _sizes(operator: Operator, _values: Values) -> Sequence[Value]:
@@ -356,4 +360,5 @@ _SPECIAL: Mapping[str, Runner] = {
     "memcpy_h2d": lambda operator, values: [tensor(values[operator.operands[0]])],
     "memcpy_d2h": lambda operator, values: [tensor(values[operator.operands[0]])],
     "shadow_output": lambda operator, values: [],
+    "builtin.set_parameter": lambda operator, values: [],
 }

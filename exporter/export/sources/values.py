@@ -96,12 +96,22 @@ def as_sizes(value: Value) -> Value:
         return tensor(value)
     if len(value) == 1 and list(getattr(value[0], "shape", [1])) not in ([], [1], [-1]):
         return tensor(value[0])  # all sizes in one tensor, which stands in a list alone
+    if all(isinstance(size, (Filled, Sizes)) for size in value):
+        return [int(size) for part in value for size in (part if isinstance(part, Sizes) else [part.number])]
     if in_dygraph():
         return [number_of(size) for size in value]
     if any(map(is_variable, value)):
         return [number_of(size) if isinstance(size, (Filled, Sizes)) else size for size in value]
-    value = [tensor(size) for size in value]
-    return [(size.reshape([]) if size.shape else size).astype("int64") for size in value]
+    return [_size(size) for size in value]
+
+
+def _size(value: Value) -> Value:
+    """Return one size as a 0-D tensor of int64; of a number PIR's own inference goes on knowing it."""
+    import paddle
+
+    if isinstance(value, (Filled, Sizes)):
+        return paddle.full([], number_of(value), "int64")
+    return (value.reshape([]) if value.shape else value).astype("int64")
 
 
 def dtype_of(name: str) -> Value:

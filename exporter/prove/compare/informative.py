@@ -81,7 +81,7 @@ def eager_judged(golden: GoldenCase, budget: float, all_cases: dict[str, list[Go
 
 
 def _of_sample(one: GoldenOutput) -> GoldenOutput:
-    return replace(one, index=None, shape=one.eager.shape)
+    return replace(one, index=None, shape=one.eager.shape, partial=None)
 
 
 def _may_differ_yet(outputs: Sequence[GoldenOutput]) -> bool:

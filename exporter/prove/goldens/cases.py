@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from exporter.prove.goldens.extremes import Ends, Extremes
 from exporter.spec.values import arguments, bound
 
 if TYPE_CHECKING:
@@ -61,7 +62,30 @@ def plan_cases(spec: Spec) -> tuple[Case, ...]:
     for kind in kinds:
         dims = {**typical, str(batch): 1} if kind == "one_row" else typical
         cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
+    for name, one in spec.inputs.items():
+        ends = value_ends(spec, name, typical) if one.values.startswith("integers") else None
+        cases += extreme_cases(spec, name, ends)
     return tuple(cases)
+
+
+def extreme_cases(spec: Spec, name: str, ends: Ends | None) -> list[Case]:
+    """The typical case with the ends of one input's range in rows of it, and with NaN and infinities where asked for.
+
+    A case is named after what it changes, such as `batch=4,seq=16:rows_of_mask`.
+    """
+    typical = {dim: sizes.typical for dim, sizes in spec.dims.items()}
+    kinds = Extremes(name, spec.inputs[name], ends, typical, batch_dim(spec)).kinds()
+    return [Case(f"{_name(typical)}:{kind}", typical, spec.seed, kind) for kind in kinds]
+
+
+def value_ends(spec: Spec, name: str, dims: Mapping[str, int]) -> Ends | None:
+    """The smallest and the largest number that an input is declared to hold; None where it declares none."""
+    one = spec.inputs[name]
+    if one.values.startswith("uniform"):
+        low, high = map(float, arguments(one.values))
+        return low, high
+    bounds = declared_range(one, dims)
+    return None if bounds is None else (bounds[0], bounds[1] - 1)
 
 
 def kinds_of(one: Input, dims: Mapping[str, int]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from exporter.base.diagnostics import short
 from exporter.base.errors import ModelError
+from exporter.base.numbers.golden import may_be_partial
 from exporter.base.tensors import Array, save_scratch
 from exporter.engines.base import EngineRefused
 from exporter.export.trace.layer import digests, load_layer
@@ -147,8 +148,8 @@ def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Path) -> Recorded:
     """Run one case; its arrays, and the runs that it is measured by, go to the file `into` at once."""
-    eager, truths, gate = oracle.ask(inputs)
-    outputs = {name: describe(value, truths[name], gate) for name, value in eager.items()}
+    eager, truths, gate = oracle.ask(inputs, may_be_partial(case.name))
+    outputs = {name: describe(value, truths[name], gate, may_be_partial(case.name)) for name, value in eager.items()}
     tensors = {f"{case.name}/input/{name}": value for name, value in inputs.items()}
     tensors.update({f"{case.name}/eager/{name}": value for name, value in eager.items()})
     tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name].exact})

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exporter.base.numbers.golden import SPREAD, GoldenCase, is_argmax, read_cases
+from exporter.base.numbers.golden import SPREAD, GoldenCase, counting, is_argmax, may_be_partial, read_cases
 from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.base.tensors import Array, TensorMap, load, save
 from exporter.prove.compare.informative import AMONG_EQUALS, eager_judged
 from exporter.prove.compare.outputs import compare_case
 from exporter.prove.goldens.cases import Case, plan_cases
-from exporter.prove.goldens.truth import UNTOLD, Truth, measured
+from exporter.prove.goldens.truth import UNTOLD, Truth, measured, measured_in_part
 from exporter.prove.verdict.claim import Outcome
 from exporter.spec.model import Spec
 
@@ -135,7 +135,7 @@ def _measured_again(case: Case, left: RecordedCase, unstable: str, path: Path) -
     outputs = {}
     for name, method in left.methods.items():
         eager = tensors[f"{case.name}/eager/{name}"]
-        outputs[name] = describe(eager, _truth(case.name, name, arrays, method), unstable)
+        outputs[name] = describe(eager, _truth(case.name, name, arrays, method), unstable, may_be_partial(case.name))
     facts = CaseFacts(left.name, left.dims, left.seed, outputs)
     return Recorded(case, facts, tensors, unstable, otherwise=list(otherwise.values()))
 
@@ -150,6 +150,8 @@ def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Tr
         value for key, value in sorted(arrays.items()) if key.startswith(f"{case}/run") and key.endswith(f"/{name}")
     ]
     exact = None if method.startswith(SPREAD) else arrays[f"{case}/truth/{name}"]
+    if may_be_partial(case):
+        return measured_in_part([eager, *runs], exact, method, method)
     return measured([eager, *runs], exact, method)
 
 
@@ -190,7 +192,8 @@ def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
     for name in integers:
         for score in first:
             for axis in range(first[score].ndim):
-                if all(is_argmax(case[name], case[score], axis) for case in cases):
+                telling = [case for case in cases if np.isfinite(case[score]).all()]
+                if telling and all(is_argmax(case[name], case[score], axis) for case in telling):
                     found.setdefault(name, (score, axis))
     return found
 
@@ -247,11 +250,16 @@ def _close(one: Array, other: Array) -> bool:
     return bool(error(one, other)[0] <= 1e-9)
 
 
-def describe(eager: Array, truth: Truth, unstable: str) -> OutputFacts:
-    """What the manifest says of one output; `unstable` is why eager cannot be trusted, empty where it can."""
+def describe(eager: Array, truth: Truth, unstable: str, partial: bool = False) -> OutputFacts:
+    """What the manifest says of one output; `unstable` is why eager cannot be trusted, empty where it can.
+
+    Of a `partial` case the rows count that have an answer.
+    """
     exact = eager.dtype.kind != "f"
-    scale = (0.0, 0.0) if exact else norms(truth.value)
-    gate = unstable or ("" if exact else _gate(eager, truth, scale))
+    counts = counting(eager, truth.value) if partial and not exact else np.ones(eager.shape, bool)
+    held = eager if exact else truth.value[counts]
+    scale = (0.0, 0.0) if exact else norms(held)
+    gate = unstable or ("" if exact else _gate(eager[counts], held, truth, scale))
     sound = [np.isfinite(number) for number in (*scale, truth.e_ref_max, truth.e_ref_l2)]
     finite = all(sound)  # JSON has no infinity; where the gate is shut the numbers serve nothing
     return OutputFacts(
@@ -268,11 +276,11 @@ def describe(eager: Array, truth: Truth, unstable: str) -> OutputFacts:
     )
 
 
-def _gate(eager: Array, truth: Truth, scale: tuple[float, float]) -> str:
+def _gate(eager: Array, held: Array, truth: Truth, scale: tuple[float, float]) -> str:
     """Why this output of this case cannot prove anything; empty where it can. Comes before bit equality."""
     if not np.isfinite(eager).all():
         return "eager is not finite"
-    if not np.isfinite(truth.value).all():
+    if not np.isfinite(held).all():
         return "float64 is not finite"
     if eager.size and scale[0] < SMALLEST_SCALE:
         return f"the largest value ({scale[0]:.1e}) is zero or near the denormals"
@@ -290,7 +298,10 @@ def bounded(tensors: dict[str, Array], megabytes: float, seed: int) -> dict[str,
         if size <= megabytes * 1e6 or tensors[key].size <= SAMPLE:
             break
         generator = np.random.default_rng(seed)
-        index = np.sort(generator.choice(tensors[key].size, SAMPLE, replace=False))
+        places = np.arange(tensors[key].size)
+        if may_be_partial(key.partition("/")[0]) and tensors[key].dtype.kind == "f":
+            places = places[counting(tensors[key], tensors[key.replace("/eager/", "/truth/")]).ravel()]
+        index = np.sort(generator.choice(places, min(SAMPLE, places.size), replace=False))
         result[key.replace("/eager/", "/index/")] = index.astype("int64")
         for one in (key, key.replace("/eager/", "/truth/")):
             if one in result:

@@ -33,11 +33,13 @@ from exporter.paddle.choices import FIRST, LAST, choosing
 from exporter.prove.goldens.domain import checked_places
 from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.prove.goldens.positions import exact_positions
-from exporter.prove.goldens.truth import UNTOLD, Truth, measured, same_bits, unmoved
+from exporter.prove.goldens.truth import UNTOLD, Truth, measured, measured_in_part, same_bits, unmoved
 
 if TYPE_CHECKING:
     import paddle
 
+#: How the truth is called of a case in which float64 has no answer and eager has one.
+NOT_FINITE = f"{SPREAD} (float64 is not finite)"
 #: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
 AFFORDABLE = 64_000_000
 
@@ -81,9 +83,12 @@ class Oracle:
     watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     #: The operators that chose between equal elements in the case that was asked last.
     tied: frozenset[str] = frozenset()
+    _partial: bool = False
 
-    def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
+    def ask(self, inputs: TensorMap, partial: bool = False) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
+
+        Of a `partial` case rows may have no answer: the truth of the others is measured.
 
         Raises:
             EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
@@ -100,6 +105,7 @@ class Oracle:
         shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
         if shifting:  # rows that a threshold lets through, as non-maximum suppression does
             gate = gate or f"rounding alone changes the shape of {', '.join(sorted(shifting))}"
+        self._partial = partial
         told = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
         runs = self._enough([eager, *moved], exact, told, inputs)
         truths = {}
@@ -178,6 +184,9 @@ class Oracle:
     def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
         """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
         method = f"{SPREAD} ({'; '.join(self.why_not)})" if exact is None else self.ways[0].name
+        if self._partial:
+            held = None if exact is None else exact[name]
+            return measured_in_part([run[name] for run in runs], held, method, NOT_FINITE)
         return measured([run[name] for run in runs], None if exact is None else exact[name], method)
 
 

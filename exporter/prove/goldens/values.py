@@ -9,9 +9,11 @@ import numpy as np
 
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
+from exporter.base.numbers.golden import NOT_FINITE_IN, ROWS_OF
 from exporter.base.tensors import Array, digest, load_npy
 from exporter.export.fold.samples import sample_rows
-from exporter.prove.goldens.cases import Case, batch_dim, declared_range, kinds_of
+from exporter.prove.goldens.cases import Case, batch_dim, declared_range, kinds_of, value_ends
+from exporter.prove.goldens.extremes import Extremes, with_a_token
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
 from exporter.spec.values import arguments
@@ -61,7 +63,12 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
                 hint="make the values fit the input's dtype and shape",
             )
     drawn_inputs = {name: inputs[name] for name in spec.inputs}
-    return _changed(spec, case, drawn_inputs) if case.kind else drawn_inputs
+    if case.kind:
+        drawn_inputs = _changed(spec, case, drawn_inputs)
+    return {
+        name: with_a_token(spec.inputs[name], value_ends(spec, name, dims), value)
+        for name, value in drawn_inputs.items()
+    }
 
 
 def cropped(spec: Spec, name: str, rows: Array, shape: Sequence[int]) -> Array:
@@ -157,7 +164,10 @@ def _changed(spec: Spec, case: Case, inputs: dict[str, Array]) -> dict[str, Arra
     for name, value in inputs.items():
         one = spec.inputs[name]
         rows = bool(one.shape) and one.shape[0] == batch
-        if case.kind in _ROWS:
+        extremes = Extremes(name, one, value_ends(spec, name, case.dims), case.dims, batch)
+        if case.kind.startswith((ROWS_OF, NOT_FINITE_IN)):
+            changed[name] = extremes.changed(case.kind, value)
+        elif case.kind in _ROWS:
             changed[name] = np.ascontiguousarray(_ROWS[case.kind](value)) if rows else value
         elif case.kind == "padded":
             changed[name] = _padded(one, value, batch, case.dims)

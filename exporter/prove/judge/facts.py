@@ -21,7 +21,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate of a search for the layers to keep in float32: how many it keeps, its bytes, its noise in dB."""
+    """A candidate of a search for the layers to keep in float32: how many compute in it, its bytes, its noise in dB."""
 
     kept: int
     bytes: int

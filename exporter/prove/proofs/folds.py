@@ -7,16 +7,20 @@ bias `shift − mean · scale / √(variance + ε)`, to which the layer's own bi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from itertools import product
 
 import numpy as np
 
+from exporter.base.numbers.norms import SMALLEST_SCALE
 from exporter.base.tensors import Array
 
 #: A few roundings of float32, in whichever order the writer multiplies.
 _NEAR = 2.0**-20
+#: Near float32's denormals a rounding is no share of a number: channels that a training has silenced lie there.
+_DENORMAL = 2.0**-148
 #: Batch norms use 1e-5 or 1e-3; what is larger than this would hide another variance.
 _LARGEST_EPSILON = 1e-1
 _USUAL = (1e-5, 1e-3)
@@ -59,21 +63,45 @@ def judge_folds(
 
 def _epsilon(folded: Array, weight: Array, vectors: Sequence[Array]) -> float | None:
     """The ε with which the weight, times scale / √(variance + ε), is the folded one; None: with none."""
-    for source, axis in product(_arranged(weight, folded.shape), range(folded.ndim)):
-        channels = folded.shape[axis]
-        was, now = (np.moveaxis(value, axis, 0).reshape(channels, -1) for value in (source, folded))
+    for source, (channels, by_channel) in product(_arranged(weight, folded.shape), _channels(folded.shape, vectors)):
+        was, now = by_channel(source), by_channel(folded)
         largest = np.abs(was).argmax(1)[:, None]
         base, top = (np.take_along_axis(value, largest, 1)[:, 0].astype("float64") for value in (was, now))
         factor = np.divide(top, base, out=np.zeros(channels), where=base != 0)
         if not _near(was * factor[:, None].astype(was.dtype), now, np.abs(now)):
             continue
-        own = [vector for vector in vectors if vector.size == channels]
+        own, live = [vector for vector in vectors if vector.size == channels], base != 0
         for scale, variance in product(own, own):
-            for epsilon in _epsilons(scale, variance, factor):
-                wanted = _factor(scale, variance, epsilon)
-                if _near(wanted[base != 0], factor[base != 0], np.abs(wanted[base != 0])):
+            for epsilon in _epsilons(scale, variance, np.where(np.abs(top) > SMALLEST_SCALE, factor, 0.0)):
+                wanted = _factor(scale, variance, epsilon)[live] * base[live]
+                if _near(wanted, top[live], np.abs(wanted)):
                     return epsilon
     return None
+
+
+def _channels(shape: tuple[int, ...], vectors: Sequence[Array]) -> Iterator[tuple[int, Callable[[Array], Array]]]:
+    """Yield how many output channels a weight may have, and what gives it as [channels, weights of a channel].
+
+    They lie along an axis. A transposed convolution in groups stores [inputs, outputs of a group, ...], and its groups
+    split the inputs: then its channels are those of all groups, one after the other.
+    """
+    for axis in range(len(shape)):
+        yield shape[axis], partial(_along, axis)
+    for size in sorted({vector.size for vector in vectors}):
+        groups = size // shape[1]
+        if groups > 1 and size % shape[1] == 0 and shape[0] % groups == 0:
+            yield size, partial(_in_groups, groups)
+
+
+def _along(axis: int, weight: Array) -> Array:
+    rows: Array = np.moveaxis(weight, axis, 0)
+    return rows.reshape(weight.shape[axis], -1)
+
+
+def _in_groups(groups: int, weight: Array) -> Array:
+    split = weight.reshape(groups, -1, *weight.shape[1:])
+    rows: Array = np.moveaxis(split, 2, 1)
+    return rows.reshape(groups * weight.shape[1], -1)
 
 
 def _epsilons(scale: Array, variance: Array, factor: Array) -> Iterator[float]:
@@ -121,4 +149,4 @@ def _factor(scale: Array, variance: Array, epsilon: float) -> Array:
 
 
 def _near(one: Array, other: Array, size: Array) -> bool:
-    return bool((np.abs(one - other) <= _NEAR * size).all())
+    return bool((np.abs(one - other) <= _NEAR * size + _DENORMAL).all())

@@ -35,19 +35,25 @@ class WrongOption(UsageError):
 class Options:
     """The options of one operator of a family; each is taken once, and what nobody takes is an error.
 
-    So an option that changes the numbers is never passed over.
+    So an option that changes the numbers is never passed over. `above` are options of all operators, which take the
+    place of their own.
     """
 
     name: str
     given: dict[str, Any]
     where: str
+    above: Configuration = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
     def take(self, key: str, default: Any = None) -> Any:
         """The value of an option, or what the family takes without it."""
         self.taken.add(key)
-        value = self.given.get(key)
+        value = self.above.get(key, self.given.get(key))
         return default if value is None else value
+
+    def has(self, key: str) -> bool:
+        """Whether an option has a value that counts as true; it is not taken by that."""
+        return bool(self.above.get(key, self.given.get(key)))
 
     def ignore(self, *keys: str) -> None:
         """These have no effect on the numbers."""
@@ -130,8 +136,23 @@ def at_random(options: Options) -> Entries:
     )
 
 
-def translated(listed: Any, readers: Mapping[str, Reader], where: str) -> Entries:
+def without_step(why: str) -> Reader:
+    """Return the reader of an operator that no step of one picture can do; `why` ends the sentence 'NAME …'."""
+
+    def refuse(options: Options) -> Entries:
+        raise UsageError(
+            f"{options.name} {why}",
+            where=options.where,
+            hint="write it as a function: `module:function` in the list of steps, or name another part: FILE#PART",
+        )
+
+    return refuse
+
+
+def translated(listed: Any, readers: Mapping[str, Reader], where: str, above: Configuration | None = None) -> Entries:
     """The steps of a list of operators, each `NAME`, `{NAME: options}` or `{type: NAME, option: …}`.
+
+    `above` are options that take the place of every operator's own.
 
     Raises:
         UsageError: an operator is unknown here, or has an option that is.
@@ -141,7 +162,7 @@ def translated(listed: Any, readers: Mapping[str, Reader], where: str) -> Entrie
     entries: Entries = []
     for at, operator in enumerate(listed):
         name, given = named(operator, f"{where}[{at}]")
-        options = Options(name, given, f"{where}[{at}]")
+        options = Options(name, given, f"{where}[{at}]", above or {})
         if name not in readers:
             hint = did_you_mean(name, readers, "or write it as a function: `module:function` in the list of steps")
             raise UsageError(f"no step is known for the operator {name}", where=options.where, hint=hint)

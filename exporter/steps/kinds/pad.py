@@ -18,7 +18,8 @@ class Pad(Step):
     """Pads to `height` x `width` pixels, or to the next multiples of `multiple_of`, with `value`.
 
     `value` is one number, or one for each channel. The picture stays at the top left, or in the middle, where of an
-    odd border the larger half lies below and at the right. `axis` says whether channels come first or last.
+    odd border the larger half lies below and at the right. With `least` a side that is longer stays as it is. `axis`
+    says whether channels come first or last.
     """
 
     axes: ClassVar[Sequence[int]] = (3,)
@@ -28,6 +29,7 @@ class Pad(Step):
     multiple_of: Size | None = None
     value: float | tuple[float, ...] = 0.0
     place: Literal["top_left", "centre"] = "top_left"
+    least: bool = False
     axis: Literal["first", "last"] = "last"
 
     @model_validator(mode="after")
@@ -41,7 +43,8 @@ class Pad(Step):
         if self.multiple_of:
             height, width = (-(-size // self.multiple_of) * self.multiple_of for size in (tall, wide))
             return height, width
-        return self.height or tall, self.width or wide
+        height, width = self.height or tall, self.width or wide
+        return (max(height, tall), max(width, wide)) if self.least else (height, width)
 
     def corner(self, tall: int, wide: int) -> tuple[int, int]:
         """How many rows lie above the picture, and how many columns left of it."""

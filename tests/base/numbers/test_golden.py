@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.base.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, read_cases, to_run, unvaried
+from exporter.base.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, counting, read_cases, to_run, unvaried
 from exporter.base.numbers.norms import FLOOR, error, norms
 from exporter.base.tensors import Array
 
@@ -140,7 +140,8 @@ CONSTANT_KINDS = ("zeros", "one_hot", "padded", "smallest", "largest", "all_ones
 
 
 @pytest.mark.parametrize(
-    ("kind", "times"), [("", 1), (":large", 1), (":equal_rows", 1), *((f":{kind}", 4) for kind in CONSTANT_KINDS)]
+    ("kind", "times"),
+    [("", 1), (":large", 1), (":equal_rows", 1), *((f":{kind}", 4) for kind in CONSTANT_KINDS), (":rows_of_x-2", 4)],
 )
 def test_constant_inputs_allow_more_for_the_order_of_sums(kind: str, times: float) -> None:
     found = only(read_cases(*recorded({f"batch=2{kind}": drawn(100, 1, 1e-5)})), f"batch=2{kind}")
@@ -261,3 +262,66 @@ def test_of_an_input_that_varies_and_of_one_that_nobody_could_compare_nothing_is
 def test_an_input_is_read_up_to_the_first_difference() -> None:
     rest = iter([np.zeros(2), np.ones(2), np.zeros(2)])
     assert unvaried("x", "normal", rest) == "" and len(list(rest)) == 1
+
+
+class TestRowsWithoutAnAnswer:
+    """A case in which rows hold the ends of a range: what eager has no answer for is compared by what is finite."""
+
+    def read(self, eager: Array, truth: Array, name: str = "a:rows_of_mask", index: Array | None = None) -> Any:
+        counts = counting(eager, truth)
+        whole = np.where(np.isfinite(truth), truth, 0)[counts]
+        e_ref, scale = error(whole, eager[counts]), norms(whole)
+        said = {"scale_max": scale[0], "scale_l2": scale[1], "e_ref_max": e_ref[0], "e_ref_l2": e_ref[1]}
+        tensors, cases = recorded({"a": drawn(8, 1, 1e-6), name: (eager, truth)})
+        cases[1]["outputs"]["y"] |= said
+        if index is not None:
+            tensors |= {f"{name}/{kind}/y": tensors[f"{name}/{kind}/y"].ravel()[index] for kind in ("eager", "truth")}
+            tensors[f"{name}/index/y"] = index
+        return only(read_cases(tensors, cases), name)
+
+    def rows(self) -> tuple[Array, Array]:
+        truth = np.random.default_rng(3).standard_normal((4, 5))
+        return truth * (1 + 1e-6), truth
+
+    def test_the_finite_rows_are_measured_and_the_others_are_not(self) -> None:
+        eager, truth = self.rows()
+        eager[1], truth[1] = np.nan, np.nan
+        found = self.read(eager, truth)
+        assert not found.gate and found.eager.size == found.truth.size == 15 and found.scale == norms(truth[[0, 2, 3]])
+        assert found.kept(truth).size == 15 and not found.sampled and found.shape == (4, 5)
+        assert "not finite" in self.read(eager, truth, "a:large").gate, "of no other case"
+        assert self.read(eager, truth, "a:not_finite_in_x").eager.size == 15
+
+    def test_a_row_of_rounding_alone_is_not_measured(self) -> None:
+        eager, truth = self.rows()
+        eager[2] *= 1.1
+        found = self.read(eager, truth)
+        assert not found.gate and found.eager.size == 15
+        eager *= 1.1
+        assert "rounding alone" in self.read(eager, truth).gate, "where no row has an answer"
+
+    @pytest.mark.parametrize("sampled", [False, True])
+    def test_engines_have_to_agree_on_what_is_finite(self, sampled: bool) -> None:
+        eager, truth = self.rows()
+        eager[1, :3] = truth[1, :3] = np.nan
+        eager[1, 3] = truth[1, 3] = np.inf
+        index = np.arange(20) if sampled else None
+        found = self.read(eager, truth, index=index)
+        assert found.sampled is sampled and found.partial.unlike(eager) == ""
+
+        def unlike(place: tuple[int, int], value: float) -> str:
+            got = eager.copy()
+            got[place] = value
+            return str(found.partial.unlike(got))
+
+        assert unlike((1, 0), np.inf) == "", "what is NaN may be any of what is not finite"
+        named = "" if sampled else ", in 1 of 4 rows, the first of them row 2"
+        assert unlike((2, 0), np.nan) == f"holds NaN or infinity where eager is finite (1 of 20 numbers{named})"
+        assert unlike((1, 1), 0.5).startswith("holds numbers where eager is NaN or infinite (1 of 20 numbers")
+        assert unlike((1, 3), -np.inf).startswith("holds another infinity than eager")
+
+    def test_where_nothing_is_finite_nothing_is_proven(self) -> None:
+        eager, truth = (np.full((2, 2), np.nan) for _ in range(2))
+        tensors, cases = recorded({"a": drawn(8, 1, 1e-6), "a:rows_of_mask": (eager, truth)})
+        found = only(read_cases(tensors, cases), "a:rows_of_mask")
+        assert "not finite" in found.gate

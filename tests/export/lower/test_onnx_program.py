@@ -31,6 +31,7 @@ from exporter.export.trace.traced import Traced, trace
 from exporter.prove.proofs.kinds.weights import prove_trained
 from exporter.prove.verdict.claim import Outcome
 from tests.command import ROOT
+from tests.export.lower.as_onnx import AsOnnx
 
 X = TensorSpec("x", "float32", ("batch", 3, 8, 8))
 #: Of the table of kinds, in the order of the file: each API once, and of these each form.
@@ -267,3 +268,18 @@ def test_the_whole_table_has_nothing_wrong(table: str, least: int, tmp_path: Pat
     command = [sys.executable, "-m", "evals.lower.onnx_table", "--cases", table, "--recorded", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600, check=False)
     assert int(done.stdout.splitlines()[-1].split("/")[0]) >= least, done.stdout
+
+
+def test_a_layer_norm_along_an_open_size_takes_it_from_its_scale(tmp_path: Path) -> None:
+    """A program that is a file may compute the size that its norm goes along; a `.pdmodel` mostly does."""
+    shapes: dict[str, tuple[str, Sequence[int | str]]] = {
+        "x": ("float32", ("n", "m")),
+        "scale": ("float32", (7,)),
+        "bias": ("float32", (7,)),
+    }
+    as_onnx = AsOnnx(lambda x, scale, bias: paddle._C_ops.layer_norm(x, scale, bias, 1e-5, 1), shapes, tmp_path)
+    model = onnx.load(tmp_path / "onnx/model.onnx")
+    assert [node.op_type for node in model.graph.node] == ["LayerNormalization"]
+    draw = np.random.default_rng(0)
+    as_onnx.must_equal_eager({name: draw.normal(size=size).astype("float32") for name, size in
+                              (("x", (3, 7)), ("scale", 7), ("bias", 7))})  # fmt: skip

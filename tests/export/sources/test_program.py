@@ -10,9 +10,9 @@ import pytest
 
 from exporter.base.errors import BundleError, ModelError
 from exporter.base.readers.kinds.pir import read_pir
-from exporter.base.readers.program import Operator, TensorType, Value
+from exporter.base.readers.program import Block, Operator, TensorType, Value
 from exporter.export.lower.pdmodel.session import legacy_export
-from exporter.export.sources.program import build
+from exporter.export.sources.program import _refuse_state, build
 from exporter.export.sources.replay import _numbers, run_block
 from exporter.paddle.names import forget_parameter_names
 from tests.export.sources.networks import NETWORKS, saved
@@ -93,8 +93,6 @@ def test_what_is_no_program_is_said_to_be_none(tmp_path: Path) -> None:
 
 
 def test_an_operator_that_paddle_has_no_function_for_is_named() -> None:
-    from exporter.base.readers.program import Block
-
     block = Block((), (Operator("of_the_future", 7, (), (), {}),))
     with pytest.raises(ModelError, match="'of_the_future' has no function here") as error:
         run_block(block, {})
@@ -118,3 +116,16 @@ def test_what_a_loop_sets_first_has_the_dtype_that_the_loop_gives() -> None:
     declared = Value(1, TensorType("float32", (-1, 4)))
     (number,) = _numbers(Operator("assign_value", 0, (), (declared,), attributes), {})
     assert number.dtype == paddle.float32
+    declared = Value(1, TensorType("int64", (-1,)))
+    (number,) = _numbers(Operator("assign_value", 0, (), (declared,), attributes), {})
+    assert number.dtype == paddle.int64 and number.tolist() == [0]
+
+
+def test_what_the_program_keeps_is_refused_where_it_reads_it() -> None:
+    """A `.pdmodel` that sets a variable of its own: a cache that the model's code filled while it was traced."""
+    kept = Operator("builtin.set_parameter", 1, (1,), (), {"parameter_name": "cache"})
+    _refuse_state(Block((), (kept,)), "model.pdmodel")
+    read = Operator("parameter", 0, (), (Value(1, TensorType("float32", (4,))),), {"name": "cache"})
+    with pytest.raises(ModelError, match="it changes its parameter 'cache' while it runs"):
+        _refuse_state(Block((), (read, kept)), "model.pdmodel")
+    assert run_block(Block((), (kept,)), {1: paddle.ones([4])}) == []

@@ -13,8 +13,12 @@ from paddle.static import InputSpec
 
 from evals.sources.operators import predictor_of, run
 from exporter.base.readers import read_program
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.pir import plugin as pir_format
 from exporter.export.lower.pdmodel.session import legacy_export
 from exporter.export.sources.program import build
+from exporter.export.trace.traced import trace
 from exporter.paddle.names import forget_parameter_names
 from exporter.paddle.refusal import CannotLower
 
@@ -26,10 +30,15 @@ class Calling(paddle.nn.Layer):
     def __init__(self, call: Callable[..., object]) -> None:
         super().__init__()
         self.call = call
-        self.norm = paddle.nn.BatchNorm2D(3, use_global_stats=False)
+        if "norm" in call.__code__.co_names:
+            self.norm = paddle.nn.BatchNorm2D(3, use_global_stats=False)
 
     def forward(self, x):
         return self.call(self, x)
+
+
+def branch(condition, ids):
+    return paddle.static.nn.cond(condition, lambda: ids + 1, lambda: ids * 2)
 
 
 #: Functions of floats, or of ids, that `_C_ops` alone knows, once they stand in a file.
@@ -42,17 +51,34 @@ OF_FLOATS: dict[str, Callable[..., object]] = {
 }
 OF_IDS: dict[str, Callable[..., object]] = {
     "one hot": lambda layer, ids: F.one_hot(ids, 5),
+    "distinct ids": lambda layer, ids: paddle.unique(ids),
+    "distinct ids and where they stand": lambda layer, ids: paddle.unique(ids, return_inverse=True)[1] + 1,
+    "distinct rows": lambda layer, ids: paddle.unique(ids, axis=0),
+    "neighbours that differ": lambda layer, ids: paddle.unique_consecutive(ids, return_counts=True)[1] * 2,
+    "a branch on all": lambda layer, ids: branch(paddle.all(ids), ids),
+    "a branch on equality": lambda layer, ids: branch(paddle.equal_all(ids, ids * 1), ids),
+    "an exponential": lambda layer, ids: paddle.exp(ids) * 0.5,
     "a mask of computed length": lambda layer, ids: F.sequence_mask(ids.flatten(), ids.max() + 1),
 }
 FLOATS, WHOLE = InputSpec([None, 3, 4, 4], "float32", "x"), InputSpec([None, 2], "int64", "x")
 
 
+def written(layer: paddle.nn.Layer, spec: InputSpec, folder: Path) -> None:
+    """Write `folder/model.json`."""
+    sizes = tuple(f"open_{at}" if size in (None, -1) else size for at, size in enumerate(spec.shape))
+    folder.mkdir()
+    with pir_format.session(None):
+        traced = trace(layer, (TensorSpec("x", str(spec.dtype).rpartition(".")[2], sizes),), None, {})
+        pir_format.write(traced, None, folder, Wish())
+
+
 def replayed(call: Callable[..., object], spec: InputSpec, folder: Path) -> paddle.nn.Layer:
+    forget_parameter_names()
     layer = Calling(call)
     layer.eval()
-    paddle.jit.save(paddle.jit.to_static(layer, input_spec=[spec], full_graph=True), str(folder / "given"))
+    written(layer, spec, folder / "given")
     forget_parameter_names()
-    program = folder / "given.json"
+    program = folder / "given/model.json"
     parameters = str(program.with_suffix(".pdiparams")) if read_program(program).weights else ""
     again = build(str(program), [one.name for one in read_program(program).inputs], parameters)
     again.eval()
@@ -65,10 +91,30 @@ def test_a_file_becomes_a_pdmodel_that_computes_the_same(name: str, tmp_path: Pa
     again = replayed((OF_FLOATS | OF_IDS)[name], spec, tmp_path)
     with legacy_export():
         paddle.jit.save(again, str(tmp_path / "old"), input_spec=[spec])
-    files = ("given.json", "old.pdmodel")
+    files = ("given/model.json", "old.pdmodel")
     (wanted,), (got,) = (run(predictor_of(tmp_path / file), {"0.in.x": values}, "0").values() for file in files)
     assert wanted.dtype == got.dtype
     np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6 if name == "statistics of the batch" else 0)
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_a_file_becomes_a_json_that_computes_the_same(name: str, tmp_path: Path) -> None:
+    written(replayed(OF_IDS[name], WHOLE, tmp_path), WHOLE, tmp_path / "again")
+    files = ("given/model.json", "again/model.json")
+    (wanted,), (got,) = (run(predictor_of(tmp_path / file), {"0.in.x": IDS}, "0").values() for file in files)
+    assert wanted.dtype == got.dtype and np.array_equal(wanted, got)
+
+
+def test_sizes_some_of_which_are_computed_stay_known(tmp_path: Path) -> None:
+    """A legacy reshape has each number as a tensor; what stands behind it, as an unpooling, asks for the sizes."""
+    again = replayed(lambda layer, x: x.reshape([x.shape[0], 3, 16]), FLOATS, tmp_path)
+    with legacy_export():
+        paddle.jit.save(again, str(tmp_path / "old"), input_spec=[FLOATS])
+    forget_parameter_names()
+    third = build(str(tmp_path / "old.pdmodel"), ["x"])
+    paddle.jit.save(paddle.jit.to_static(third, input_spec=[FLOATS], full_graph=True), str(tmp_path / "third"))
+    (output,) = read_program(tmp_path / "third.json").outputs
+    assert output.shape == (-1, 3, 16)
 
 
 def test_a_factor_that_no_float32_holds_is_refused_by_name(tmp_path: Path) -> None:

@@ -180,7 +180,8 @@ def test_strange_ids_lengths_and_masks_are_what_they_say() -> None:
     cases = {case.kind: case for case in plan_cases(wanted) if case.kind}
     base = draw(wanted, plan_cases(wanted)[0], None)
     drawn = {kind: draw(wanted, case, None) for kind, case in cases.items()}
-    assert set(drawn) == {*WHOLE, *MASKS, "padded", "equal_rows", "reversed", "one_row"}
+    rows_of = {"rows_of_ids", "rows_of_ids-2", "rows_of_mask", "rows_of_mask-2", "rows_of_lengths"}
+    assert set(drawn) == {*WHOLE, *MASKS, "padded", "equal_rows", "reversed", "one_row", *rows_of}
     assert (drawn["smallest"]["ids"] == 0).all() and (drawn["smallest"]["lengths"] == 1).all()
     assert (drawn["largest"]["ids"] == 39).all() and (drawn["largest"]["lengths"] == 5).all()
     assert all(len(set(row)) == 6 for row in drawn["distinct"]["ids"].tolist())
@@ -315,11 +316,11 @@ def test_what_is_declared_of_whole_numbers_decides_the_strange_ones() -> None:
         described = {"ids": {"dtype": dtype, "shape": ["batch", size], "values": values}}
         return {case.kind for case in plan_cases(spec({"batch": Dim(min=2, typical=4, max=6)}, **described))} - {""}
 
-    rows = {"equal_rows", "reversed"}
+    rows = {"equal_rows", "reversed", "rows_of_ids"}
     assert kinds("integers(0,2)") == {"all_ones", "all_but_one", "sorted"} | rows
     assert kinds("integers(0,3)") == set(WHOLE) | rows
     assert kinds("integers(1,3)") == set(WHOLE) | rows
-    assert kinds("integers(0,1)") == rows, "one value alone is no range"
+    assert kinds("integers(0,1)") == rows - {"rows_of_ids"}, "one value alone is no range"
     assert kinds("integers(0,9)", size=1) == {"smallest", "largest"} | rows
     assert kinds("integers(0,2)", size=1) == {"all_ones"} | rows
     assert kinds("integers(0,9)", dtype="float32") == set(WHOLE) | rows

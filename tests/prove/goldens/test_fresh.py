@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from exporter.base.tensors import Array
-from exporter.prove.goldens import values
-from exporter.prove.goldens.cases import Case
-from exporter.prove.goldens.fresh import DRAWS, fresh_inputs, is_new
+from exporter.prove.goldens.fresh import BEYOND, DRAWS, TIMES, fresh_inputs, is_new
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
@@ -37,25 +35,78 @@ def known(**arrays: Array) -> list[dict[str, Array]]:
     return [dict(arrays), {name: value + value.dtype.type(1) for name, value in arrays.items()}]
 
 
-def test_what_the_spec_draws_is_drawn_as_it_says_at_the_typical_sizes_and_at_others() -> None:
+def recorded(batch: int = 9, seq: int = 12, **dtypes: str) -> list[dict[str, Array]]:
+    """The typical sizes first, and the largest."""
+    sizes = ((4, 6), (4, 6), (batch, seq))
+    return [{name: np.zeros(size, dtype) for name, dtype in dtypes.items()} for size in sizes]
+
+
+def drawn_sizes(of: Spec, before: list[dict[str, Array]], seed: int) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {name: set() for name in of.dims}
+    for said in fresh_inputs(of, before, [seed]):
+        for part in said.split(","):
+            dim, _, size = part.partition("=")
+            found[dim].add(int(size))
+    return found
+
+
+def test_what_the_spec_draws_is_drawn_as_it_says_at_every_size() -> None:
     of = spec(dims={**DIMS, "seq": {**DIMS["seq"], "min": 4}}, ids=IDS, x=REAL)
-    before = known(ids=np.zeros((4, 6), "int64"), x=np.zeros((4, 6), "float32"))
-    seen = set()
-    for seed in range(8):
-        drawn = fresh_inputs(of, before, [seed])
-        assert next(iter(drawn)) == "batch=4,seq=6" and len(drawn) <= 2
-        for size, draws in drawn.items():
-            dims = dict(part.split("=") for part in size.split(","))
-            assert len(draws) == DRAWS == 2 and not np.array_equal(draws[0]["x"], draws[1]["x"])
-            for draw in draws:
-                shape = int(dims["batch"]), int(dims["seq"])
-                assert {name: (value.dtype.name, value.shape) for name, value in draw.items()} == {
-                    "ids": ("int64", shape),
-                    "x": ("float32", shape),
-                }
-                assert draw["ids"].min() >= 3 and draw["ids"].max() < int(dims["seq"])
-            seen.add((int(dims["batch"]), int(dims["seq"])))
-    assert {seq for _, seq in seen} == {4, 6} and {batch for batch, _ in seen} > {4} and max(seen) == (4, 6)
+    drawn = fresh_inputs(of, recorded(ids="int64", x="float32"), [1])
+    assert next(iter(drawn)) == "batch=4,seq=6" and len(drawn) in (9, 10)
+    assert [len(draws) for draws in drawn.values()] == [DRAWS, *[1] * (len(drawn) - 1)]
+    assert not np.array_equal(drawn["batch=4,seq=6"][0]["x"], drawn["batch=4,seq=6"][1]["x"])
+    for size, draws in drawn.items():
+        dims = dict(part.split("=") for part in size.split(","))
+        for draw in draws:
+            shape = int(dims["batch"]), int(dims["seq"])
+            assert {name: (value.dtype.name, value.shape) for name, value in draw.items()} == {
+                "ids": ("int64", shape),
+                "x": ("float32", shape),
+            }
+            assert draw["ids"].min() >= 3 and draw["ids"].max() < int(dims["seq"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_promised_size_up_to_16_is_drawn_and_some_beyond(seed: int) -> None:
+    dims = {
+        "batch": {"min": 1, "typical": 4, "max": 64},
+        "seq": {"min": 8, "typical": 40, "max": 400, "multiple_of": 8},
+        "width": {"min": 3, "typical": 5, "max": 12},
+    }
+    of = spec(dims, x=("float32", ["batch", "seq"], "normal"), y=("float32", ["batch", "width"], "normal"))
+    before = [
+        {"x": np.zeros((batch, seq), "float32"), "y": np.zeros((batch, width), "float32")}
+        for batch, seq, width in ((4, 40, 5), (4, 40, 5), (64, 400, 12))
+    ]
+    found = drawn_sizes(of, before, seed)
+    assert {*range(1, 17)} <= found["batch"] <= {*range(1, 65)} and len(found["batch"]) == 16 + BEYOND
+    assert {8, 16, 40} <= found["seq"] <= {*range(8, 401, 8)} and len(found["seq"] - {8, 16, 40}) in (
+        BEYOND - 1,
+        BEYOND,
+    )
+    assert found["width"] == {*range(3, 13)}
+    assert len(fresh_inputs(of, before, [seed])) <= 1 + 16 + BEYOND, "as many points as one dim has sizes"
+    assert found != drawn_sizes(of, before, seed + 50), "those beyond are as the seed says"
+
+
+def test_at_another_turn_the_sizes_are_the_same_and_the_numbers_are_not() -> None:
+    of, before = spec(x=REAL), recorded(x="float32")
+    first, second = (fresh_inputs(of, before, [3], turn) for turn in (0, 1))
+    assert [*first] == [*second]
+    assert not any(
+        np.array_equal(a["x"], b["x"]) for size in first for a, b in zip(first[size], second[size], strict=True)
+    )
+
+
+def test_no_point_has_more_numbers_than_the_largest_case_and_all_have_twelve_times_its() -> None:
+    of = spec(x=REAL)
+    points = [sizes for sizes in fresh_inputs(of, recorded(9, 6, x="float32"), [1])]
+    counts = [
+        int(batch.partition("=")[2]) * int(seq.partition("=")[2]) for batch, seq in (one.split(",") for one in points)
+    ]
+    assert max(counts) <= 54 and sum(counts[1:]) <= TIMES * 54
+    assert {seq.partition("seq=")[2] for seq in points} == {"2", "4", "6", "8", "10", "12"}, "with the fewest rows"
 
 
 def test_a_seed_gives_the_same_and_another_one_something_else() -> None:
@@ -76,14 +127,19 @@ def test_what_is_given_is_mixed_from_what_was_recorded_at_the_same_place(values:
     real = -np.random.default_rng(2).random((4, 6), dtype="float32")
     real[:, 2] = 0.0
     before = [{"ids": ids, "x": real}, {"ids": ids[::-1] + 3, "x": real[::-1] / 2}]
+    wide = {"ids": np.arange(12) * 100 + ids[:, :1], "x": np.tile(real, (3, 2))}
+    before.append({"ids": np.tile(wide["ids"], (3, 1))[:9], "x": wide["x"][:9]})
+    held = np.concatenate([one["ids"][:, :6] for one in before])
     for size, draws in fresh_inputs(of, before, [5]).items():
         batch, seq = (int(part.partition("=")[2]) for part in size.split(","))
         for draw in draws:
             assert draw["ids"].shape == draw["x"].shape == (batch, seq)
             assert draw["ids"].dtype.name == "int64" and draw["x"].dtype.name == "float32"
-            for at in range(seq):
-                assert set(draw["ids"][:, at]) <= {*before[0]["ids"][:, at], *before[1]["ids"][:, at]}
+            for at in range(min(seq, 6)):
+                assert set(draw["ids"][:, at]) <= set(held[:, at])
                 assert (draw["x"][:, at] <= 0).all() and draw["x"][:, at].min() >= real[:, at].min()
+            for at in range(6, seq):
+                assert set(draw["ids"][:, at]) <= set(before[2]["ids"][:, at]), "of the cases that reach so far"
             assert (draw["x"][:, 2:3] == 0).all()
     assert not np.array_equal(fresh_inputs(of, before, [5])["batch=4,seq=6"][0]["ids"], ids)
 
@@ -106,26 +162,10 @@ def test_no_draw_is_one_that_was_recorded_where_others_can_be() -> None:
     assert sum(draw["flag"].sum() == 1 for draws in found for draw in draws) >= 78
 
 
-@pytest.mark.parametrize(("dims", "sizes"), [({}, 1), ({"batch": {"min": 1, "typical": 2, "max": 2}}, 2)])
-def test_eight_are_drawn_for_each_and_a_size_only_once(
-    dims: dict[str, Any], sizes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str] = []
-    given = values.draw
-
-    def counted(of: Spec, case: Case, data: None) -> dict[str, Array]:
-        seen.append(str(case.dims))
-        return given(of, case, data)
-
-    monkeypatch.setattr("exporter.prove.goldens.fresh.draw", counted)
-    of = spec(dims, x=("float32", [*dims, 3], "normal"))
-    drawn = [fresh_inputs(of, known(x=np.zeros(3, "float32")), [seed]) for seed in range(20)]
-    assert max(len(one) for one in drawn) == sizes and len(seen) == 8 * DRAWS * sum(map(len, drawn))
-
-
-def test_a_dim_that_can_be_no_smaller_stays_as_it_is() -> None:
-    of = spec({"batch": {"min": 4, "typical": 4, "max": 9}}, x=("float32", ["batch"], "normal"))
-    assert list(fresh_inputs(of, known(x=np.zeros(4, "float32")), [1])) == ["batch=4"]
+def test_a_size_only_once() -> None:
+    of = spec({"batch": {"min": 1, "typical": 2, "max": 2}}, x=("float32", ["batch", 3], "normal"))
+    drawn = fresh_inputs(of, known(x=np.zeros((2, 3), "float32")), [1])
+    assert {size: len(draws) for size, draws in drawn.items()} == {"batch=2": DRAWS, "batch=1": 1}
 
 
 def test_of_one_recorded_case_rows_are_mixed_and_other_places_keep_their_own() -> None:

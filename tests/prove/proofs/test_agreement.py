@@ -111,6 +111,8 @@ class TestTooFar:
 
     def test_in_low_precision_all_draws_are_needed(self) -> None:
         assert furthest(given(RIGHT), turned(2, 3), LOW, PLAIN) == ("", 0.0)
+        three, wrong = ({**of, "batch=9": of["batch=2"]} for of in (given(RIGHT), turned(2, 3)))
+        assert furthest(three, wrong, LOW, PLAIN)[0], "in half of the sizes"
         assert furthest(given(RIGHT), turned(0, 1, 2, 3), LOW, PLAIN)[0]
         assert furthest(given(RIGHT), turned(0, 1, 2, 3), PLAIN, LOW)[0]
 
@@ -194,7 +196,8 @@ class TestTheRuns:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
         """Two variants that are alike, and goldens of nothing but zeros, on which a sign makes no difference."""
-        inputs = {f"{name}/input/x": np.zeros((4, 3), "float32") for name in NAMES[:2]}
+        rows = {"batch=4": 4, "batch=4#2": 4, "batch=6": 6}
+        inputs = {f"{name}/input/x": np.zeros((count, 3), "float32") for name, count in rows.items()}
         save(tmp_path / "golden.safetensors", inputs)
         for variant in ("onnx", "onnx-int8"):
             graph_of(tmp_path / variant / "model.onnx", "Identity")
@@ -233,6 +236,30 @@ class TestTheRuns:
         found = proven(folder)
         assert {(one.outcome, one.reason) for one in found.values()} == {(Outcome.MATCH, "")}
         assert len(found) == len(asked) == 2
+
+    @pytest.mark.parametrize(("wrong", "outcome"), [("every", Outcome.MISMATCH), ("first", Outcome.MATCH)])
+    def test_what_is_wrong_at_one_size_alone_is_drawn_again_there(
+        self, wrong: str, outcome: Outcome, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By chance one draw is apart, at a tie of two labels; not the next one of that size, too."""
+        drawn: list[dict[str, Array]] = []
+
+        def run(job: EngineJob, into: Path, _: Setting) -> EngineAnswer:
+            inputs = load(job.golden)
+            first = len(drawn) < 2  # eager's turn, and the file's
+            drawn.append(inputs)
+            for at, case in enumerate(job.cases):
+                x = inputs[f"{case.recorded}/input/x"]
+                flips = len(x) == 3 and job.engine != "eager" and (first or wrong == "every")
+                save(into / f"{at}.safetensors", {"y": -x if flips else x})
+            return EngineAnswer()
+
+        monkeypatch.setattr(EngineJob, "run", run)
+        runs = (SOURCE, PLAIN)
+        of = harness(subject(artifact(), folder=folder), *runs, evidence={claim("process", one): ENDED for one in runs})
+        (found,) = PROOFS["agreement"].prove(sorted(PROOFS["agreement"].plan(of)), of).values()
+        assert found.outcome is outcome and len(drawn) == 4
+        assert ("(batch=3, in every draw) from eager" in found.reason) == (wrong == "every")
 
     def test_how_a_child_ended_is_told(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def end(*_: object) -> EngineAnswer:
@@ -289,7 +316,7 @@ class TestTheRuns:
         self, folder: Path, asked: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         draws = [{"x": np.full((4, 3), value, "float32")} for value in (0, 1)]
-        monkeypatch.setattr("exporter.prove.proofs.kinds.agreement.fresh_inputs", lambda *_: {"batch=4": draws})
+        monkeypatch.setattr("exporter.prove.proofs.kinds.agreement.fresh_inputs", lambda *_, **__: {"batch=4": draws})
         assert {evidence.reason for evidence in proven(folder).values()} == {""} and len(asked) == 2
 
     def test_of_a_variant_the_first_engine_that_ended_in_order_runs_and_no_other(

@@ -51,6 +51,7 @@ class Onnx(Format):
             "opset_asked": asked,
             "opset": made.opset,
             "folded": dict(made.folded),
+            "computed": list(made.computed),
         }
 
 

@@ -19,9 +19,10 @@ from exporter.export.lower.onnx_program.passes.graph import attribute, bodies, e
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.half import LARGEST, rounded_to_half
 from exporter.export.lower.precision.int8_onnx import layers_of, run
-from exporter.export.lower.precision.noise import worst_snr_db
+from exporter.export.lower.precision.keep import Named
+from exporter.export.lower.precision.noise import likely_most, shares
 from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
-from exporter.export.lower.precision.search import Candidate, choose
+from exporter.export.lower.precision.search import FP16_OR_FLOAT32, Candidate, Grade, Plan, choose
 
 #: Operators whose results leave fp16's range (11 bits, 6e-8 to 65504) with ordinary inputs, or whose sums lose it.
 #: The converter's own list, of what engines have no fp16 kernels for, comes on top.
@@ -32,7 +33,7 @@ def halve(order: Order) -> dict[str, Data]:
     """Write `model.onnx` in fp16.
 
     Raises:
-        UsageError: `keep` names a layer that is not there.
+        UsageError: `keep` names what is not there.
         ModelError: no layer with weights is left to be made so.
     """
     import onnx
@@ -50,20 +51,26 @@ def halve(order: Order) -> dict[str, Data]:
             hint="leave fp16 out",
         )
 
-    def make(kept: tuple[str, ...]) -> bytes:
-        return _converted(model, [nodes[layer].name for layer in (*beyond, *kept)])
+    operators = {node.name: node.op_type for node in every(model.graph)}
+    keep = Named({layer: nodes[layer].name for layer in layers}, operators).resolve(order.settings.keep)
 
-    def measured(kept: tuple[str, ...]) -> Candidate:
-        content = make(kept)
-        return Candidate(kept, len(content), worst_snr_db(truth, run(content, order.calls)))
+    def make(plan: Plan) -> bytes:
+        kept = [layer for layer, grade in plan.items() if grade is Grade.FLOAT32]
+        return _converted(model, [*(nodes[layer].name for layer in (*beyond, *kept)), *keep.operators])
+
+    def measured(plan: Plan, calls: int | None = None) -> Candidate:
+        content = make(plan)
+        true, got = truth[:calls], run(content, order.calls[:calls])
+        return Candidate(plan, len(content), shares(true, got), shares(true, got, likely_most))
 
     truth = run(model.SerializeToString(), order.calls) if order.settings.search else []
-    kept, tried = choose(order, layers, measured)
-    write_draft(order.into / order.model, make(kept))
+    asked = {layer: Grade.FLOAT32 if layer in keep.layers else Grade.FP16 for layer in layers}
+    plan, tried = choose(order, asked, FP16_OR_FLOAT32, measured)
+    write_draft(order.into / order.model, make(plan))
     moved = sum(_beyond(value) for name, value in stored.items() if name not in {nodes[one].input[1] for one in beyond})
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",
-        "kept": [*beyond, *kept],
+        "kept": [*beyond, *(layer for layer, grade in plan.items() if grade is Grade.FLOAT32)],
         "operators_in_fp32": list(IN_FLOAT32),
         "constants_at_the_limit": moved,
         **tried.to_json(),

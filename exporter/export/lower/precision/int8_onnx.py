@@ -20,13 +20,15 @@ from exporter.base.files import write_draft
 from exporter.base.tensors import Array, TensorMap
 from exporter.export.lower.onnx_program.passes.graph import Graph, captured
 from exporter.export.lower.precision.base import Order
-from exporter.export.lower.precision.noise import worst_snr_db
+from exporter.export.lower.precision.keep import Named
+from exporter.export.lower.precision.noise import likely_most, shares
 from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
 from exporter.export.lower.precision.ranges import Flow, Range, rounded_by, trained_ranges
-from exporter.export.lower.precision.rounded import RoundedLayer
+from exporter.export.lower.precision.rounded import RoundedLayer, StoredWeight
 from exporter.export.lower.precision.saturation import safe_steps
-from exporter.export.lower.precision.search import Candidate, choose, resolve
+from exporter.export.lower.precision.search import INT8_LADDER, Candidate, Grade, Plan, by_grade, choose
 from exporter.export.lower.precision.speed import speedup
+from exporter.export.lower.precision.weights_onnx import store_weights, unround
 from exporter.process.workers import doing
 
 #: Operators with weights: what int8 makes smaller and faster, and what is meant by a layer.
@@ -45,19 +47,21 @@ def quantise(order: Order) -> dict[str, Data]:
     """Write `model.onnx` with int8 weights per channel and calibrated activations.
 
     Raises:
-        UsageError: `keep` names a layer that is not there.
+        UsageError: `keep` names what is not there.
         ModelError: the program has no layer with weights.
     """
     logging.getLogger().setLevel(logging.ERROR)  # the quantizer warns on the root logger, of what is done here already
     maker = _Maker(order)
-    kept, tried = choose(order, maker.layers, maker, maker.speed)
-    content = maker.bytes_of(kept)
+    plan, tried = choose(order, maker.plan, INT8_LADDER, maker, maker.speed)
+    content, weights = maker.written(plan)
     write_draft(order.into / order.model, content)
     layers = maker.describe(content)
+    low: dict[str, RoundedLayer | StoredWeight] = {**layers, **weights}
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",
-        "layers": {name: layer.to_json() for name, layer in layers.items()},
-        "kept": list(kept),
+        "layers": {layer: low[layer].to_json() for layer in plan if layer in low},
+        **by_grade(plan),
+        **({"kept_operators": list(maker.kept)} if maker.kept else {}),
         **({"ranges": rounded_by(layers, maker.trained, order.model)} if order.ranges else {}),
         "calibration": {"method": order.settings.method, "rows": order.rows},
         "activations": order.settings.activations,
@@ -66,7 +70,10 @@ def quantise(order: Order) -> dict[str, Data]:
 
 
 class _Maker:
-    """Makes one variant after another from one calibration: calling it with the layers to keep measures one."""
+    """Makes one variant after another from one calibration: calling it with the grade of each layer measures one.
+
+    `plan` has the grades that the settings ask for, `kept` the operators without weights that stay in float32.
+    """
 
     def __init__(self, order: Order) -> None:
         import onnx
@@ -84,6 +91,10 @@ class _Maker:
                 where=order.model,
                 hint="leave int8 out",
             )
+        nodes = self._model.graph.node
+        keep = Named(self.layers, {node.name: node.op_type for node in nodes}).resolve(order.settings.keep)
+        self.kept = keep.operators
+        self.plan = {layer: Grade.FLOAT32 if layer in keep.layers else Grade.INT8 for layer in self.layers}
         doing("calibrating")
         self._ranges = _calibrate(self._model, order.calls, order.settings.method)
         self.trained = trained_ranges(flow_of(self._model), order.ranges)
@@ -92,7 +103,7 @@ class _Maker:
         self._truth = run(self._model.SerializeToString(), order.calls)
         self._steps: dict[str, list[dict[str, Any]]] = {}
         if order.settings.cpu == "any":
-            self._steps = self._safe(self.describe(self.bytes_of(resolve(order.settings.keep, self.layers))))
+            self._steps = self._safe(self.describe(self.written(self.plan)[0]))
 
     def _safe(self, layers: Mapping[str, RoundedLayer]) -> dict[str, list[dict[str, Any]]]:
         """By weight, what the quantizer takes for a step of one's own: in each output channel one that is safe.
@@ -111,20 +122,33 @@ class _Maker:
             found[layer.weight] = channels
         return found
 
-    def __call__(self, kept: tuple[str, ...]) -> Candidate:
-        content = self.bytes_of(kept)
-        got = run(content, self._order.calls)
-        return Candidate(kept, len(content), worst_snr_db(self._truth, got))
+    def __call__(self, plan: Plan, calls: int | None = None) -> Candidate:
+        content, _ = self.written(plan)
+        truth, got = self._truth[:calls], run(content, self._order.calls[:calls])
+        return Candidate(plan, len(content), shares(truth, got), shares(truth, got, likely_most))
 
-    def speed(self, kept: tuple[str, ...]) -> float:
+    def speed(self, plan: Plan) -> float:
         """How many times as fast as fp32 it is in ONNX Runtime, for a call of the typical size."""
-        contents = (self._model.SerializeToString(), self.bytes_of(kept))
+        contents = (self._model.SerializeToString(), self.written(plan)[0])
         plain, other = (session_of(content) for content in contents)
         inputs = dict(self._order.calls[0])
         return speedup(lambda: plain.run(None, inputs), lambda: other.run(None, inputs))
 
-    def bytes_of(self, kept: tuple[str, ...]) -> bytes:
-        """The file with these layers left in float32."""
+    def written(self, plan: Plan) -> tuple[bytes, dict[str, StoredWeight]]:
+        """The file with its layers in these grades, and how the weights are stored that alone are low."""
+        import copy
+
+        lowered = [layer for layer, grade in plan.items() if grade is Grade.INT8]
+        model = copy.deepcopy(self._model)
+        if lowered:
+            others = [operator for layer, operator in self.layers.items() if layer not in lowered]
+            model = unround(_float_outputs(self._quantised(model, lowered)), {*others, *self.kept})
+        alone = {layer: grade for layer, grade in plan.items() if grade in (Grade.WEIGHTS_INT8, Grade.WEIGHTS_FP16)}
+        weights = store_weights(model, {layer: (self.layers[layer], grade) for layer, grade in alone.items()})
+        return finished(model), weights
+
+    def _quantised(self, model: Any, layers: Sequence[str]) -> Any:
+        """The model with these layers in int8."""
         import copy
 
         from onnxruntime.quantization import QuantType
@@ -132,17 +156,18 @@ class _Maker:
 
         kinds = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
         signed = self._order.settings.activations == "int8"
-        floats = {self._weights[layer] for layer in kept}
-        steps = {weight: copy.deepcopy(own) for weight, own in self._steps.items() if weight not in floats}
+        rounded = {self._weights[layer] for layer in layers}
+        steps = {weight: copy.deepcopy(own) for weight, own in self._steps.items() if weight in rounded}
+        others = [operator for layer, operator in self.layers.items() if layer not in layers]
         quantizer = QDQQuantizer(
-            copy.deepcopy(self._model),
+            model,
             per_channel=True,
             reduce_range=False,
             weight_qType=QuantType.QInt8,
             activation_qType=kinds[self._order.settings.activations],
             tensors_range=self._ranges,
             nodes_to_quantize=[],
-            nodes_to_exclude=[*(self.layers[one] for one in kept), *self._endless, *self._outside(kept)],
+            nodes_to_exclude=[*others, *self.kept, *self._endless, *self._outside(layers)],
             op_types_to_quantize=[*LAYERS, *BETWEEN],
             extra_options={
                 "ActivationSymmetric": signed,
@@ -151,17 +176,17 @@ class _Maker:
             },
         )
         quantizer.quantize_model()
-        return finished(_float_outputs(quantizer.model.model))
+        return quantizer.model.model
 
-    def _outside(self, kept: tuple[str, ...]) -> list[str]:
-        """The nodes that may compute between layers in int8, and have none before or none behind them.
+    def _outside(self, layers: Sequence[str]) -> list[str]:
+        """The nodes that may compute between these layers in int8, and have none before or none behind them.
 
         The quantizer rounds what such a node reads and gives all the same: noise that no kept layer takes away. With
         all 64 layers of PP-OCRv4's detector in float32 there were 3.8 dB. So are the pieces of an activation that is
         written out: of a sigmoid's 1 + exp(-x), which spans ten powers of ten, 8 bits leave 0, and its inverse is
         infinite.
         """
-        lowered = {node for layer, node in self.layers.items() if layer not in kept}
+        lowered = {self.layers[layer] for layer in layers}
         nodes = self._model.graph.node
         given = {name for node in nodes if node.name in lowered for name in node.output}
         taken = {name for node in nodes if node.name in lowered for name in node.input}

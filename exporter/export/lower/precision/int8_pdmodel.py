@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,15 +21,16 @@ from exporter.base.errors import ModelError
 from exporter.base.readers.nodes import Node, nodes
 from exporter.base.tensors import Array, TensorMap
 from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.keep import Named
 from exporter.export.lower.precision.kernels import Flow as Served
 from exporter.export.lower.precision.kernels import convolutions
 from exporter.export.lower.precision.linear_pdmodel import as_convolutions
 from exporter.export.lower.precision.mend_pdmodel import mend
-from exporter.export.lower.precision.noise import worst_snr_db
+from exporter.export.lower.precision.noise import likely_most, shares
 from exporter.export.lower.precision.ranges import Flow, rounded_by, trained_ranges
 from exporter.export.lower.precision.rounded import FoldedNorm, RoundedLayer
 from exporter.export.lower.precision.saturation import ACTIVATION, largest_activation
-from exporter.export.lower.precision.search import Candidate, choose
+from exporter.export.lower.precision.search import INT8_OR_FLOAT32, Candidate, Grade, Plan, by_grade, choose
 from exporter.export.lower.precision.speed import speedup
 from exporter.export.lower.stored import stored_weights
 from exporter.paddle.programs import legacy_programs
@@ -42,24 +44,26 @@ LAYERS = {**CONVOLUTIONS, "mul": "Y", "matmul_v2": "Y"}
 MOVES = ("flatten_contiguous_range", "pool2d", "reshape2", "squeeze2", "transpose2", "unsqueeze2")
 _METHODS = {"minmax": "abs_max", "entropy": "KL", "percentile": "hist"}
 _PARAMETERS = "model.pdiparams"
+#: How operators are called in ONNX, by kind and by name, and none is here.
+_OF_ONNX = re.compile(r"[A-Z]\w*(\.\d+)?")
 
 
 def quantise(order: Order) -> dict[str, Data]:
     """Write `model.pdmodel` and `model.pdiparams` with int8 weights per channel and calibrated activations.
 
     Raises:
-        UsageError: `keep` names a layer that is not there.
+        UsageError: `keep` names what is not there.
         ModelError: the program has no layer with weights.
     """
     with _static_mode(), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         maker = _Maker(order, Path(folder))
-        kept, tried = choose(order, maker.layers, maker, maker.speed)
-        maker.write(kept, order.into)
+        plan, tried = choose(order, maker.plan, INT8_OR_FLOAT32, maker, maker.speed)
+        maker.write(plan, order.into)
         layers = maker.describe(order.into)
         return {
             "writer": f"paddlepaddle {version('paddlepaddle')}",
             "layers": {name: maker.as_in_float32(layer).to_json() for name, layer in layers.items()},
-            "kept": list(kept),
+            **by_grade(plan),
             **({"ranges": rounded_by(layers, maker.trained, order.model)} if order.ranges else {}),
             "calibration": {"method": order.settings.method, "rows": order.rows},
             **tried.to_json(),
@@ -88,26 +92,33 @@ class _Maker:
                 where=order.model,
                 hint="leave int8 out",
             )
+        named = Named(self.layers, operators_of(order.source / order.model, self.layers.values()))
+        known = {*named.layers, *named.operators, *named.operators.values()}
+        # Between layers nothing is rounded here, so that nothing has to be kept there.
+        keep = named.resolve([name for name in order.settings.keep if name in known or not _OF_ONNX.fullmatch(name)])
+        self.plan = {layer: Grade.FLOAT32 if layer in keep.layers else Grade.INT8 for layer in self.layers}
 
-    def __call__(self, kept: tuple[str, ...]) -> Candidate:
+    def __call__(self, plan: Plan, calls: int | None = None) -> Candidate:
         self._truth = self._truth or serve(self._order.source, self._model, self._order.calls, int8=False)
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-            self.write(kept, Path(folder))
-            got = serve(Path(folder), self._model, self._order.calls, int8=True)
+            self.write(plan, Path(folder))
+            got = serve(Path(folder), self._model, self._order.calls[:calls], int8=True)
             size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        return Candidate(kept, size, worst_snr_db(self._truth, got))
+        truth = self._truth[:calls]
+        return Candidate(plan, size, shares(truth, got), shares(truth, got, likely_most))
 
-    def speed(self, kept: tuple[str, ...]) -> float:
+    def speed(self, plan: Plan) -> float:
         """How many times as fast as fp32 with oneDNN it is in Paddle Inference, for a call of the typical size."""
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-            self.write(kept, Path(folder))
+            self.write(plan, Path(folder))
             other = predictor_of(Path(folder), self._model, onednn=True, int8=True)
             plain = predictor_of(self._order.source, self._model, onednn=True)
             call = self._order.calls[0]
             return speedup(lambda: _outputs(plain, call), lambda: _outputs(other, call))
 
-    def write(self, kept: tuple[str, ...], into: Path) -> None:
-        """Write the variant with these layers left in float32."""
+    def write(self, plan: Plan, into: Path) -> None:
+        """Write the variant with its layers in these grades."""
+        kept = [layer for layer, grade in plan.items() if grade is Grade.FLOAT32]
         if self._scales is None:
             with tempfile.TemporaryDirectory(prefix="exporter-") as folder:  # for the scales, and the weights' codes
                 scales = self._quantised(kept, Path(folder))
@@ -122,7 +133,7 @@ class _Maker:
         products = self._order.settings.cpu == "vnni"
         mend(into / self._model, into / _PARAMETERS, self._limits, products=products)
 
-    def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, npt.ArrayLike]:
+    def _quantised(self, kept: Sequence[str], into: Path) -> dict[str, npt.ArrayLike]:
         """What the quantizer writes by itself; the scales that it took."""
         import paddle
         from paddle.static.quantization import PostTrainingQuantization
@@ -222,6 +233,16 @@ def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dic
             gain, variance = (norm.input(slot)[0] for slot in ("Scale", "Variance"))
             folded[layer] = FoldedNorm(gain, variance, float(norm.attr("epsilon")))
     return found, folded
+
+
+def operators_of(path: Path, weights: Collection[str]) -> dict[str, str]:
+    """The kind of each operator, by its weight's name if that is one of these, else by what it gives first."""
+    kinds = {}
+    for node in nodes(path):
+        weight = next((name for names in node.inputs.values() for name in names if name in weights), "")
+        if name := weight or next(node.given(), ""):
+            kinds[name] = node.kind
+    return kinds
 
 
 def safe_scales(

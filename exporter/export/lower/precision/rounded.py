@@ -54,3 +54,18 @@ class RoundedLayer:
             **({} if self.divisor is None else {"divisor": self.divisor}),
             "axis": self.axis,
         }
+
+
+@dataclass(frozen=True)
+class StoredWeight:
+    """A weight alone that is stored in 8 bits, with scales, or in 16, without; its layer computes in float32."""
+
+    weight: str
+    codes: str
+    scales: str = ""
+    axis: int = 0
+
+    def to_json(self) -> dict[str, Data]:
+        """Return it as it stands in the manifest's details."""
+        steps: dict[str, Data] = {"scales": self.scales, "axis": self.axis} if self.scales else {}
+        return {"weight": self.weight, "codes": self.codes, **steps}

@@ -156,6 +156,8 @@ def prove_trained(
     folded = [name for name in elements if name not in origins and parts.get(name) and parts[name] <= known]
     arrays = {name: weights[name].array(content) for name in folded}
     judged = judge_folds(arrays, {name: sorted(parts[name]) for name in folded}, at_hand or {})
+    # What the writer computed otherwise (a weight times another parameter) is no fold that another factor disproves.
+    judged |= {name: Fold.UNKNOWN for name in artifact.details.get("computed", ()) if judged.get(name) is Fold.WRONG}
     if wrong := [name for name in folded if judged[name] is Fold.WRONG]:
         reason = f"{len(wrong)} stored tensors are not what was folded out of trained ones, as '{wrong[0]}'"
         return Evidence(Outcome.MISMATCH, reason)
@@ -227,7 +229,15 @@ def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence
 
 
 def _not_rounded(exact: Mapping[str, Array], stored: Mapping[str, Array], layer: Mapping[str, Any]) -> str:
-    """What is wrong with the codes of a layer; empty where they are its weight, rounded to the nearest."""
+    """What is wrong with the codes of a layer; empty where they are its weight, rounded to the nearest.
+
+    A weight without scales is stored in fp16, and its layer computes in float32.
+    """
+    if not layer.get("scales"):
+        half = stored[layer["codes"]]
+        if half.dtype != np.float16:
+            return f"it has no scales, and is not fp16, but {half.dtype.name}"
+        return "" if _same(rounded_to_half(exact[layer["weight"]]), half) else "it is not the nearest fp16"
     weight, codes, scales = exact_weight(exact, layer), stored[layer["codes"]], stored[layer["scales"]]
     step = np.broadcast_to(along(scales, weight, layer), weight.shape)
     off = float((np.abs(multiplied(codes, scales, layer) - weight) / step).max())

@@ -107,9 +107,10 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
     values |= recorded_inputs(bench.golden, case.recorded, bench.inputs)
     noise = {}
     for name, layer in layers.items():
-        if layer["input"] in values and layer["weight"] in exact:
+        taken = layer.get("input", "")
+        if (taken in values or not taken) and layer["weight"] in exact:
             try:
-                noise[name] = _noise(values[layer["input"]], stored, exact, layer)
+                noise[name] = _noise(values[taken] if taken else None, stored, exact, layer)
             except (KeyError, ValueError, IndexError) as error:
                 what, hint = f"layer {name} is not described as the files have it: {error}", "do not use this bundle"
                 raise BundleError(what, where=artifact.variant, hint=hint) from error
@@ -117,15 +118,15 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
 
 
 def _noise(
-    value: Array, stored: Mapping[str, Array], exact: Mapping[str, Array], layer: Mapping[str, Any]
+    value: Array | None, stored: Mapping[str, Array], exact: Mapping[str, Array], layer: Mapping[str, Any]
 ) -> LayerNoise:
-    codes, scales = stored[layer["codes"]], stored[layer["scales"]]
-    ratios = [
-        energies(value, _rounded(value, layer)),
-        energies(exact_weight(exact, layer), multiplied(codes, scales, layer)),
-    ]
+    """What rounding adds to a layer; without a value it takes its input as it is, and its weight alone is rounded."""
+    codes = stored[layer["codes"]]
+    weight = multiplied(codes, stored[layer["scales"]], layer) if layer.get("scales") else codes
+    ratios = [energies(exact_weight(exact, layer), weight)]
+    ratios += [energies(value, _rounded(value, layer))] if value is not None else []
     rounding = decibel(1.0, sum(lost / signal if signal else 0.0 for signal, lost in ratios))
-    return LayerNoise(rounding, _overflow(value, codes, layer))
+    return LayerNoise(rounding, _overflow(value, codes, layer) if value is not None else None)
 
 
 def _overflow(value: Array, codes: Array, layer: Mapping[str, Any]) -> float | None:
@@ -160,6 +161,7 @@ def searched(artifact: Artifact) -> list[str]:
     steps = []
     for step in artifact.details.get("front", []):
         speed = f", x{step['speedup']:g} of fp32's speed" if "speedup" in step else ""
-        kept = f"{len(step['kept'])} layers kept" if step["kept"] else "no layer kept"
-        steps.append(f"{kept}: {step['bytes']:,} bytes, {step['snr_db']:g} dB{speed}")
+        words = {"kept": "kept", "weights_int8": "with weights alone in 8 bits", "weights_fp16": "in 16"}
+        grades = [f"{len(step[key])} layers {word}" for key, word in words.items() if step.get(key)]
+        steps.append(f"{', '.join(grades) or 'no layer kept'}: {step['bytes']:,} bytes, {step['snr_db']:g} dB{speed}")
     return [f"{artifact.variant}: {FRONT}: {'; '.join(steps)}"] if steps else []

@@ -20,6 +20,7 @@ from exporter.steps.families.base import (
     inside,
     nothing,
     translated,
+    without_step,
 )
 from exporter.steps.families.kinds.paddleclas import MEAN, STD
 
@@ -35,6 +36,62 @@ def _resize(options: Options) -> Entries:
     way = {"interpolation": options.interpolation("interp"), "tracks": True}
     rule = {"rule": "within"} if options.take("keep_ratio", True) else {}
     return [{"resize": {**rule, "height": height, "width": width, **way}}]
+
+
+def _rotated_resize(options: Options) -> Entries:
+    """`RResize`: [height, width]; the factor goes to OpenCV, and what comes out are floats."""
+    height, width = options.pair("target_size")
+    way = {"interpolation": options.interpolation("interp"), "tracks": True}
+    rule = {"rule": "factor"} if options.take("keep_ratio") else {}
+    return [{"resize": {**rule, "height": height, "width": width, **way}}, {"cast": {"dtype": "float32"}}]
+
+
+def _letter_box(options: Options) -> Entries:
+    """`LetterBoxResize`: [height, width]; in the middle of gray, which bytes make 128 of 127.5."""
+    height, width = options.pair("target_size")
+    size = {"height": height, "width": width}
+    fit = {"rule": "fit", **size, "interpolation": "area", "tracks": True}
+    return [{"resize": fit}, {"pad": {**size, "value": 127.5, "place": "centre"}}]
+
+
+def _warp(options: Options) -> Entries:
+    """`WarpAffine`: swaps the channels; with `keep_res` to the next multiples of 32, else to `input_h` x `input_w`."""
+    options.ignore("scale", "shift", "down_ratio")
+    height, width = int(options.take("input_h", 512)), int(options.take("input_w", 512))
+    if not options.take("keep_res", False):
+        options.ignore("pad")
+        return ["channels", {"warp": {"rule": "longest", "height": height, "width": width, "tracks": True}}]
+    if (border := options.take("pad", 31)) != 31:
+        raise options.refuse(f"`pad: {border}`, which makes no multiples of 32, is no option of a step here")
+    return ["channels", {"warp": {"rule": "around", "tracks": True}}]
+
+
+def _person(options: Options) -> Entries:
+    """`TopDownEvalAffine`: [width, height]; the picture is that of one person."""
+    width, height = options.pair("trainsize")
+    rule = "corners" if options.take("use_udp", False) else "width"
+    return [{"warp": {"rule": rule, "height": height, "width": width}}]
+
+
+def _people(options: Options) -> Entries:
+    """`EvalAffine`."""
+    options.ignore("stride")
+    return [{"warp": {"rule": "shortest", "size": int(options.take("size"))}}]
+
+
+def _petr(options: Options) -> Entries:
+    """`PETR_Resize`: of one scale that keeps the ratio."""
+    options.ignore("multiscale_mode", "bbox_clip_border", "keypoint_clip_border", "override")
+    scales = options.take("img_scale")
+    scales = scales if isinstance(scales, list) and scales and isinstance(scales[0], list) else [scales]
+    if len(scales) != 1 or options.take("ratio_range") or not options.take("keep_ratio", True):
+        raise options.refuse("more than one size, or one that does not keep the ratio, is no option of a step here")
+    if options.take("backend", "cv2") != "cv2":
+        raise options.refuse("`backend` is another than cv2")
+    one = Options(options.name, {"img_scale": scales[0]}, options.where)
+    height, width = one.pair("img_scale")
+    way = {"interpolation": options.interpolation("interpolation", "bilinear")}
+    return [{"resize": {"rule": "within", "height": height, "width": width, **way}}]
 
 
 def _normalize(options: Options) -> Entries:
@@ -87,9 +144,18 @@ def _pad(fill: float) -> Reader:
     return read
 
 
+#: Why an evaluation of key points is refused.
+_OF_A_BOX = "cuts out the box of a person that the annotations name; TopDownEvalAffine of #Test takes a whole picture"
+
 READERS: Mapping[str, Reader] = {
     "Decode": _decode,
     "Resize": _resize,
+    "RResize": _rotated_resize,
+    "LetterBoxResize": _letter_box,
+    "WarpAffine": _warp,
+    "TopDownEvalAffine": _person,
+    "EvalAffine": _people,
+    "PETR_Resize": _petr,
     "NormalizeImage": _normalize,
     "Permute": _permute,
     "PadStride": _pad_stride,
@@ -98,7 +164,11 @@ READERS: Mapping[str, Reader] = {
     **dict.fromkeys(("Gt2YoloTarget", "BboxXYXY2XYWH", "NormalizeBox", "PadBox"), nothing),
     **dict.fromkeys(("Poly2Array", "Poly2RBox", "Gt2SparseTarget", "PadGT", "PadRGT"), nothing),
     **dict.fromkeys(("RandomFlip", "RandomCrop", "RandomExpand", "RandomDistort", "Mixup"), at_random),
-    **dict.fromkeys(("BatchRandomResize", "RandomResize", "RandomSelect", "Mosaic", "MultiscaleTestResize"), at_random),
+    **dict.fromkeys(("BatchRandomResize", "RandomResize", "RandomSelect", "Mosaic", "FlipWarpAffine"), at_random),
+    **dict.fromkeys(("TopDownAffine", "SinglePoseAffine"), without_step(_OF_A_BOX)),
+    "SniperDecodeCrop": without_step("cuts the parts out of a picture that its annotations name"),
+    "MultiscaleTestResize": without_step("makes several pictures of one, whose answers are joined"),
+    "CropAndFlipImages": without_step("takes the pictures of a film together"),
 }
 
 
@@ -120,6 +190,8 @@ class PaddleDetection(FamilySteps):
         "Preprocess": ("Preprocess",),
         "Eval": ("EvalReader", "sample_transforms"),
         "Test": ("TestReader", "sample_transforms"),
+        "EvalMOT": ("EvalMOTReader", "sample_transforms"),
+        "TestMOT": ("TestMOTReader", "sample_transforms"),
         "Train": ("TrainReader", "sample_transforms"),
     }
     readers: ClassVar[Mapping[str, Reader]] = READERS
@@ -129,7 +201,7 @@ class PaddleDetection(FamilySteps):
     def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
         if part == "Preprocess":
             return DEPLOYED
-        fused = part == "Test" and inside(content, "TestReader", "fuse_normalize") is True
+        fused = part in ("Test", "TestMOT") and inside(content, self.parts[part][0], "fuse_normalize") is True
         return {**READERS, "NormalizeImage": nothing} if fused else READERS
 
     def before(self, content: Configuration, part: str, place: Place) -> Entries:
@@ -138,7 +210,7 @@ class PaddleDetection(FamilySteps):
         batched = inside(content, path[0], "batch_transforms") if part != "Preprocess" else None
         if batched:
             steps += translated(batched, readers, f"{place.name}: {path[0]}.batch_transforms")
-        if part == "Preprocess":
+        if not (steps and isinstance(steps[0], dict) and "decode" in steps[0]):  # a predictor or a dataset reads it
             steps = [{"decode": {"order": "rgb"}}, *steps]
         floats = any(isinstance(step, dict) and ("normalize" in step or "cast" in step) for step in steps)
         # The nets take floats: the predictor converts what it has last, a fused net's picture included.

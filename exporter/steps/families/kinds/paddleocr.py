@@ -20,11 +20,11 @@ from exporter.steps.families.base import (
     inside,
     nothing,
     translated,
+    without_step,
 )
 from exporter.steps.families.kinds.paddleclas import MEAN, STD, layout
+from exporter.steps.families.text_lines import LINES
 
-#: What `RecResizeImg` does behind the resizing.
-_HALVES = {"scale": 1 / 255, "mean": [0.5], "std": [0.5]}
 #: What makes targets of labels; the picture stays as it is.
 _LABELS = (
     *("DetLabelEncode", "CTCLabelEncode", "MultiLabelEncode", "ClsLabelEncode", "NRTRLabelEncode", "SARLabelEncode"),
@@ -32,6 +32,7 @@ _LABELS = (
     *("ABINetLabelEncode", "SRNLabelEncode", "SEEDLabelEncode", "SATRNLabelEncode", "ParseQLabelEncode"),
     *("ViTSTRLabelEncode", "TableLabelEncode", "TableMasterLabelEncode", "TableBoxEncode", "CTLabelEncode"),
     *("E2ELabelEncodeTest", "FCENetTargets", "CANLabelEncode"),
+    *("UniMERNetLabelEncode", "LatexOCRLabelEncode", "SRLabelEncode"),
 )
 
 
@@ -57,58 +58,19 @@ def _normalize(options: Options) -> Entries:
     return [{"normalize": said}]
 
 
-def _colours(options: Options, default: Sequence[int] | None = None) -> tuple[int, int]:
-    """Height and width of `image_shape`: [channels, height, width], of three channels.
-
-    Raises:
-        UsageError: it holds other numbers, or asks for gray.
-    """
-    shape = options.take("image_shape", default)
-    if not (isinstance(shape, (list, tuple)) and len(shape) == 3 and all(isinstance(size, int) for size in shape)):
-        raise options.wrong(f"`image_shape` is {shape!r}, and not channels, height and width")
-    if shape[0] != 3:
-        raise options.refuse(f"{shape[0]} channels of a picture that has three are no step here")
-    return shape[1], shape[2]
-
-
-def _line(options: Options) -> Entries:
-    """`RecResizeImg`, `SVTRRecResizeImg`, `ClsResizeImg`: a shorter line is padded with zeros behind the scaling."""
-    options.ignore("infer_mode", "character_dict_path", "eval_mode")
-    height, width = _colours(options, (3, 48, 320))
-    size = {"height": height, "width": width}
-    if not options.take("padding", True):
-        return [{"resize": size}, {"normalize": _HALVES}, "layout"]
-    line = {"resize": {"rule": "line", **size}}
-    return [line, {"normalize": _HALVES}, "layout", {"pad": {"width": width, "axis": "first"}}]
-
-
-def _class_line(options: Options) -> Entries:
-    """`ClsResizeImg`: as `RecResizeImg`, and always padded."""
-    options.ignore("padding")
-    return _line(Options(options.name, {"image_shape": options.take("image_shape")}, options.where))
-
-
-def _exact_line(normalized: Mapping[str, object]) -> Reader:
-    """An operator that resizes a line to its very size, and scales it."""
-
-    def read(options: Options) -> Entries:
-        options.ignore("infer_mode", "character_dict_path", "padding", "max_text_length")
-        height, width = _colours(options)
-        return [{"resize": {"height": height, "width": width}}, {"normalize": normalized}, "layout"]
-
-    return read
-
-
-def _plain_line(options: Options) -> Entries:
-    """`PRENResizeImg`: [height, width]."""
-    height, width = options.pair("image_shape")
-    return [{"resize": {"height": height, "width": width}}, {"normalize": _HALVES}, "layout"]
+#: Why the operators of forms are refused.
+_OF_ANNOTATIONS = (
+    "takes texts and their places from annotations or a system of OCR, which a picture alone does not have"
+)
 
 
 def _page(options: Options) -> Entries:
-    """`DetResizeForTest`: sides that are multiples of 32; with `resize_long` of 128, and rounded up."""
+    """`DetResizeForTest`: sides that are multiples of 32; with `resize_long` of 128, and rounded up.
+
+    That it pads a picture whose sides together have less than 64 pixels is left out: no sample of a page is one.
+    """
     options.ignore("max_side_limit")
-    if options.given.get("image_shape"):
+    if options.has("image_shape"):
         height, width = options.pair("image_shape")
         if not options.take("keep_ratio", False):
             return [{"resize": {"height": height, "width": width}}]
@@ -116,7 +78,7 @@ def _page(options: Options) -> Entries:
             raise options.refuse(f"`keep_ratio` with a height of {height}, no multiple of 32, is no option of a step")
         return [{"resize": {"rule": "height", "height": height, "multiple_of": 32, "multiple": "up"}}]
     options.ignore("keep_ratio")
-    if options.given.get("resize_long") and not options.given.get("limit_side_len"):
+    if options.has("resize_long") and not options.has("limit_side_len"):
         options.ignore("limit_type")
         size = {"rule": "long", "size": int(options.take("resize_long"))}
         return [{"resize": {**size, "multiple_of": 128, "multiple": "up", "rounding": "down"}}]
@@ -130,13 +92,13 @@ def _page(options: Options) -> Entries:
 
 def _size(options: Options) -> Entries:
     """`Resize`: [height, width]."""
-    height, width = options.pair("size") if options.given.get("size") else (640, 640)
+    height, width = options.pair("size") if options.has("size") else (640, 640)
     return [{"resize": {"height": height, "width": width}}]
 
 
 def _pad(options: Options) -> Entries:
     """`Pad`: to a size, or to the next multiples of `size_div`."""
-    if options.given.get("size"):
+    if options.has("size"):
         height, width = options.pair("size")
         options.ignore("size_div")
         return [{"pad": {"height": height, "width": width}}]
@@ -156,17 +118,95 @@ def _padded_table(options: Options) -> Entries:
     return [{"pad": {"height": height, "width": width}}]
 
 
+def _whole_page(options: Options) -> Entries:
+    """`E2EResizeForTest`: the longer side, of Total-Text 1.25 times; then up to multiples of 128."""
+    rule = "grow" if options.take("valid_set") == "totaltext" else "long"
+    size = {"rule": rule, "size": int(options.take("max_side_len"))}
+    return [{"resize": {**size, "multiple_of": 128, "multiple": "up", "rounding": "down"}}]
+
+
+def _aligned_page(options: Options) -> Entries:
+    """`ScaleAlignedShort`: the shorter side, then up to multiples of 32."""
+    size = {"rule": "short", "size": int(options.take("short_size", 640)), "rounding": "half_up"}
+    return [{"resize": {**size, "multiple_of": 32, "multiple": "up"}}]
+
+
+def _small_line(options: Options) -> Entries:
+    """`SRResize`: the small picture that a net enlarges; the list reads it itself, as Pillow does."""
+    options.ignore("keep_ratio", "min_ratio", "mask", "infer_mode")
+    height, width = int(options.take("imgH", 32)), int(options.take("imgW", 128))
+    down = int(options.take("down_sample_scale", 4))
+    size = {"height": height // down, "width": width // down, "interpolation": "cubic", "library": "pillow"}
+    return [{"decode": {"order": "rgb", "exif": False}}, {"resize": size}, {"normalize": {"scale": 1 / 255}}, "layout"]
+
+
+# ---- formulas (unimernet_aug.py, latex_ocr_aug.py) -------------------------------------------------------------------
+
+
+def _formula_page(options: Options) -> Entries:
+    """`UniMERNetImgDecode`: [height, width]; what is written, as large as fits, in the middle of a black page."""
+    for key in ("random_padding", "random_resize", "random_crop"):
+        if options.take(key, False):
+            raise options.refuse(f"`{key}` draws at random, so no deployment can do the same")
+    height, width = options.pair("input_size")
+    short = {"rule": "short", "size": min(height, width), "rounding": "whole", "library": "pillow"}
+    fitting = {"rule": "shrink", "height": height, "width": width, "interpolation": "cubic", "library": "pillow"}
+    page = {"height": height, "width": width, "place": "centre"}
+    return [{"decode": {"order": "rgb", "exif": False}}, "trim", {"resize": short}, {"resize": fitting}, {"pad": page}]
+
+
+def _formula_values(options: Options) -> Entries:
+    """`UniMERNetTestTransform`: three equal channels of brightness, scaled."""
+    del options
+    scaled = {"mean": [0.7931 * 255], "std": [0.1738 * 255]}
+    return [{"gray": {"channels": 3}}, {"normalize": scaled}]
+
+
+def _formula_layout(multiple: int) -> Reader:
+    """One of the channels, padded with 1 to multiples."""
+
+    def read(options: Options) -> Entries:
+        del options
+        return [{"channels": {"order": [0]}}, {"pad": {"multiple_of": multiple, "value": 1.0}}, "layout"]
+
+    return read
+
+
+def _three_grays(options: Options) -> Entries:
+    """`LatexTestTransform`."""
+    del options
+    return [{"gray": {"channels": 3}}]
+
+
+def _formula_size(options: Options) -> Entries:
+    """`MinMaxResize`: [width, height]."""
+    wide, tall = options.pair("min_dimensions") if options.has("min_dimensions") else (32, 32)
+    widest, tallest = options.pair("max_dimensions") if options.has("max_dimensions") else (672, 192)
+    return [{"formula": {"least": [tall, wide], "most": [tallest, widest]}}]
+
+
+def _one_gray(options: Options) -> Entries:
+    """`GrayImageChannelFormat`: whatever the order of the channels is, it takes them as BGR."""
+    inverse = {"inverse": True} if options.take("inverse", False) else {}
+    return [{"gray": {"order": "bgr", **inverse}}, "layout"]
+
+
 READERS: Mapping[str, Reader] = {
     "DecodeImage": _decode,
     "NormalizeImage": _normalize,
     "ToCHWImage": layout,
-    "RecResizeImg": _line,
-    "SVTRRecResizeImg": _line,
-    "ClsResizeImg": _class_line,
-    "VLRecResizeImg": _exact_line({"scale": 1 / 255}),
-    "ABINetRecResizeImg": _exact_line({"scale": 1 / 255, "mean": MEAN, "std": STD}),
-    "PRENResizeImg": _plain_line,
+    **LINES,
     "DetResizeForTest": _page,
+    "E2EResizeForTest": _whole_page,
+    "ScaleAlignedShort": _aligned_page,
+    "SRResize": _small_line,
+    "UniMERNetImgDecode": _formula_page,
+    "UniMERNetTestTransform": _formula_values,
+    "UniMERNetImageFormat": _formula_layout(32),
+    "LatexImageFormat": _formula_layout(16),
+    "LatexTestTransform": _three_grays,
+    "MinMaxResize": _formula_size,
+    "GrayImageChannelFormat": _one_gray,
     "Resize": _size,
     "Pad": _pad,
     "ResizeTableImage": _table,
@@ -175,6 +215,8 @@ READERS: Mapping[str, Reader] = {
     **dict.fromkeys(("RecAug", "RecConAug", "IaaAugment", "EastRandomCropData", "ColorJitter"), at_random),
     **dict.fromkeys(("CopyPaste", "SVTRRecAug", "ParseQRecAug", "ABINetRecAug", "BaseDataAugmentation"), at_random),
     **dict.fromkeys(("RandAugment", "RandomCropImgMask", "RandomScaling"), at_random),
+    **dict.fromkeys(("UniMERNetTrainTransform", "LatexTrainTransform"), at_random),
+    **dict.fromkeys(("VQATokenLabelEncode", "KieLabelEncode"), without_step(_OF_ANNOTATIONS)),
 }
 
 
@@ -263,7 +305,9 @@ class PaddleOCR(FamilySteps):
 
     def before(self, content: Configuration, part: str, place: Place) -> Entries:
         path = self.parts[part]
-        return translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
+        of_all = inside(content, "Global")
+        above = of_all if isinstance(of_all, dict) and part != "PreProcess" else {}  # `create_operators`
+        return translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}", above)
 
     def after(self, content: Configuration, part: str, place: Place) -> Entries:
         said = inside(content, "PostProcess")

@@ -44,6 +44,32 @@ def test_a_flatten_by_five_operators_is_one_and_takes_any_batch() -> None:
         same(before, after, pictures(rows, 4, 5))
 
 
+def test_sizes_are_followed_through_casts_as_a_pdmodel_has_them() -> None:
+    """The `shape` of a `.pdmodel` gives int32, which its reshapes want as int64."""
+    nodes = flattened()
+    nodes[0].output[0] = "whole"
+    nodes.insert(1, helper.make_node("Cast", ["whole"], ["narrow"], to=TensorProto.INT32))
+    nodes.insert(2, helper.make_node("Cast", ["narrow"], ["shape"], to=TensorProto.INT64))
+    before = model(nodes, {"x": [None, 4, 5]})
+    after = made(before, BATCH).content
+    assert kinds(after) == {"Flatten": 1}
+    same(before, after, pictures(3, 4, 5))
+
+
+def test_sizes_that_are_known_keep_their_dtype() -> None:
+    nodes = [
+        constant("three", [3, 3, 3], "int32"),
+        helper.make_node("Shape", ["x"], ["whole"]),
+        helper.make_node("Cast", ["whole"], ["narrow"], to=TensorProto.INT32),
+        helper.make_node("Mod", ["narrow", "three"], ["rest"]),
+        helper.make_node("Cast", ["rest"], ["y"], to=TensorProto.FLOAT),
+    ]
+    before = model(nodes, {"x": [2, 4, 5]})
+    after = made(before).content
+    assert not kinds(after)["Shape"]
+    same(before, after, pictures(2, 4, 5))
+
+
 def test_the_sizes_of_outputs_are_called_as_the_spec_calls_them() -> None:
     graph = onnx.load_model_from_string(made(model(flattened(), {"x": ["batch", 4, 5]}), BATCH).content).graph
     (output,) = graph.output

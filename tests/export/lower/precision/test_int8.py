@@ -15,8 +15,17 @@ from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.int8_onnx import run
 from exporter.export.lower.precision.kinds.int8 import plugin
-from exporter.export.lower.precision.noise import snr_db, worst_snr_db
-from exporter.export.lower.precision.search import Candidate, choose, front
+from exporter.export.lower.precision.noise import likely_most, share, snr_db, worst_snr_db
+from exporter.export.lower.precision.search import (
+    INT8_LADDER,
+    INT8_OR_FLOAT32,
+    Candidate,
+    Grade,
+    Make,
+    Plan,
+    choose,
+    front,
+)
 from exporter.export.lower.precision.speed import speedup
 from exporter.export.lower.stored import stored_digests
 from exporter.prove.proofs.kinds.weights import prove_rounded
@@ -136,19 +145,67 @@ def test_layers_that_are_named_stay_in_float32(tmp_path: Path) -> None:
     assert weights(content)["two.w_0"] == np.float32
 
 
-def test_a_layer_that_is_not_there_cannot_be_kept(tmp_path: Path) -> None:
+def test_what_is_not_there_cannot_be_kept(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no layer 'tow'") as caught:
         written(tmp_path, keep=("tow",))
     assert "did you mean 'two'?" in caught.value.hint
+    with pytest.raises(UsageError) as caught:
+        written(tmp_path / "kind", keep=("softmax",))
+    assert "one of the kinds MatMul, Relu" in caught.value.hint
 
 
-def test_the_search_keeps_the_worst_layers_until_the_budget_holds(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "layers", "operators"),
+    [("MatMul", {"one", "two"}, set()), ("Relu", set(), {"Relu.0"}), ("MatMul.1", {"two"}, set())],
+)
+def test_operators_are_kept_by_name_and_by_kind(
+    tmp_path: Path, name: str, layers: set[str], operators: set[str]
+) -> None:
+    details, content = written(tmp_path, keep=(name,))
+    assert (set(details["kept"]), set(details.get("kept_operators", []))) == (layers, operators)  # type: ignore[call-overload]
+    graph = onnx.load_from_string(content).graph
+    makers = {output: node.op_type for node in graph.node for output in node.output}
+    relu = next(node for node in graph.node if node.op_type == "Relu")
+    assert makers[relu.input[0]] == "MatMul" or not operators, "what it takes is not rounded either"
+
+
+def test_the_search_stores_weights_alone_until_the_budget_holds(tmp_path: Path) -> None:
     plain = noise(written(tmp_path / "plain")[1])
     wish = order(tmp_path / "searched", network(), Budget(min_snr_db=plain + 0.2), search=True)
     details = dict(plugin.write(wish))
-    assert details["kept"]
-    assert sorted(details["alone_snr_db"]) == ["one", "two"]
+    assert details["kept"] == [] and details["weights_int8"]
+    assert details["cpu"] == {"asked": "any", "effective": "any"}, "no layer of all 8 bits is taken for one in int8"
+    assert sorted(details["alone_snr_db"]) == sorted(details["alone_weights_snr_db"]) == ["one", "two"]
     assert noise((tmp_path / "searched/onnx-int8/model.onnx").read_bytes()) >= plain + 0.2
+    low = artifact(tmp_path / "searched", "onnx-int8", details)
+    proven = prove_rounded(low, artifact(tmp_path / "searched", "onnx", {}), tmp_path / "searched")
+    assert (proven.outcome, proven.elements) == (Outcome.MATCH, FIRST.size + SECOND.size)
+
+
+def test_a_budget_that_8_bits_cannot_hold_is_held_with_weights_of_16(tmp_path: Path) -> None:
+    details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=50), search=True)))
+    assert details["weights_fp16"]
+    content = (tmp_path / "onnx-int8/model.onnx").read_bytes()
+    assert noise(content) >= 50 and len(content) < 0.8 * len(network())
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    assert prove_rounded(low, plain, tmp_path).outcome is Outcome.MATCH
+    changed = onnx.load_from_string(content)
+    name = details["layers"][details["weights_fp16"][0]]["codes"]  # type: ignore[index]
+    stored = next(tensor for tensor in changed.graph.initializer if tensor.name == name)
+    value = numpy_helper.to_array(stored).copy()
+    value[0, 0] *= 1.01
+    stored.CopyFrom(numpy_helper.from_array(value, name))
+    (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
+    low = artifact(tmp_path, "onnx-int8", details)
+    assert "not the nearest fp16" in prove_rounded(low, plain, tmp_path).reason
+
+
+def test_samples_that_differ_much_ask_for_more_than_their_mean() -> None:
+    signal = np.ones(4)
+    alike, apart = ([(signal, signal + loss) for loss in losses] for losses in ((0.1,) * 4, (0.0, 0.0, 0.0, 0.2)))
+    assert likely_most(alike) == pytest.approx(share(alike)) and share(apart) == pytest.approx(0.01)
+    assert likely_most(apart) == pytest.approx(0.03)
+    assert likely_most(alike[:1]) == share(alike[:1])
 
 
 def test_the_search_keeps_nothing_where_the_budget_holds_at_once(tmp_path: Path) -> None:
@@ -206,24 +263,53 @@ def test_an_output_is_as_noisy_as_the_worst_of_all() -> None:
     assert worst_snr_db(truth, endless) == -200.0
 
 
-def test_a_layer_that_saves_most_and_is_too_noisy_alone_does_not_keep_all_others(tmp_path: Path) -> None:
-    """By price the large layer comes last, and every other layer would be kept before it."""
-    alone = {"large": 10.0, "small": 30.0, "least": 40.0}
-    bytes_saved = {"large": 10**7, "small": 1000, "least": 1000}
+#: The bytes of three layers in float32.
+LARGE = {"large": 10**7, "small": 1000, "least": 1000}
 
-    def make(kept: tuple[str, ...]) -> Candidate:
-        lowered = [layer for layer in alone if layer not in kept]
-        sum_of_noise = sum(10 ** (-alone[layer] / 10) for layer in lowered)
-        size = 2 * 10**7 - sum(bytes_saved[layer] for layer in lowered)
-        return Candidate(kept, size, -10 * float(np.log10(sum_of_noise)) if lowered else 200.0)
 
-    kept, _ = choose(order(tmp_path, network(), Budget(min_snr_db=25), search=True), list(alone), make)
-    assert kept == ("large",)
+def additive(weights: dict[str, float], all_in_int8: dict[str, float]) -> Make:
+    """Candidates of which noise in dB is known layer by layer, for weights alone in 8 bits and for all of the layer."""
+    kinds = {Grade.INT8: all_in_int8, Grade.WEIGHTS_INT8: weights}
+    bits = {Grade.INT8: 8, Grade.WEIGHTS_INT8: 8, Grade.WEIGHTS_FP16: 16, Grade.FLOAT32: 32}
+
+    def make(plan: Plan, calls: int | None = None) -> Candidate:
+        del calls
+        noise = sum(10 ** (-kinds[grade][layer] / 10) for layer, grade in plan.items() if grade in kinds)
+        return Candidate(plan, sum(LARGE[layer] * bits[grade] // 32 for layer, grade in plan.items()), {"y": noise})
+
+    return make
+
+
+def test_a_layer_whose_activations_are_too_noisy_keeps_small_weights(tmp_path: Path) -> None:
+    wish = order(tmp_path, network(), Budget(min_snr_db=25), search=True)
+    make = additive(dict.fromkeys(LARGE, 40.0), {"large": 10.0, "small": 30.0, "least": 40.0})
+    plan, _ = choose(wish, dict.fromkeys(LARGE, Grade.INT8), INT8_LADDER, make)
+    assert plan == {"large": Grade.WEIGHTS_INT8, "small": Grade.INT8, "least": Grade.INT8}
+
+
+def test_a_small_layer_whose_weights_are_too_noisy_gets_finer_ones_and_the_large_one_does_not(tmp_path: Path) -> None:
+    wish = order(tmp_path, network(), Budget(min_snr_db=25), search=True)
+    noise = {"large": 30.0, "small": 10.0, "least": 40.0}
+    plan, tried = choose(wish, dict.fromkeys(LARGE, Grade.INT8), INT8_LADDER, additive(noise, noise))
+    assert plan == {"large": Grade.INT8, "small": Grade.WEIGHTS_FP16, "least": Grade.INT8}
+    assert tried.alone[Grade.INT8] == pytest.approx(noise)
+
+
+def test_where_weights_cannot_be_stored_alone_the_noisiest_of_all_is_kept(tmp_path: Path) -> None:
+    """By the bytes that it saves the large layer comes last, and every other one would be kept before it."""
+    wish = order(tmp_path, network(), Budget(min_snr_db=25), search=True)
+    noise = {"large": 10.0, "small": 30.0, "least": 40.0}
+    plan, _ = choose(wish, dict.fromkeys(LARGE, Grade.INT8), INT8_OR_FLOAT32, additive(noise, noise))
+    assert [layer for layer, grade in plan.items() if grade is Grade.FLOAT32] == ["large"]
 
 
 def test_the_front_holds_what_nothing_beats_in_both() -> None:
-    small, better, worse = Candidate((), 10, 30.0), Candidate(("a",), 20, 35.0), Candidate(("b",), 21, 34.0)
+    small, better, worse = candidate(10, 30.0), candidate(20, 35.0), candidate(21, 34.0)
     assert front([worse, better, small]) == [small, better]
+
+
+def candidate(size: int, snr_db: float, speed: float | None = None) -> Candidate:
+    return Candidate({}, size, {"y": 10 ** (-snr_db / 10)}, speedup=speed)
 
 
 def test_a_program_without_layers_is_refused(tmp_path: Path) -> None:
@@ -302,8 +388,7 @@ def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Pat
 
 
 def test_the_front_keeps_what_is_faster_where_speeds_were_measured() -> None:
-    small, slow = Candidate((), 10, 30.0, 1.5), Candidate(("a",), 20, 35.0, 1.1)
-    beaten = Candidate(("b",), 20, 29.0, 1.4)
+    small, slow, beaten = candidate(10, 30.0, 1.5), candidate(20, 35.0, 1.1), candidate(20, 29.0, 1.4)
     assert front([slow, beaten, small]) == [small, slow]
     assert front([slow, replace(beaten, speedup=2.0), small]) == [small, slow, replace(beaten, speedup=2.0)]
 

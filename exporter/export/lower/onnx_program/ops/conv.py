@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
@@ -145,7 +146,7 @@ def standardised(b: Builder, x: Tensor, axes: Sequence[int], epsilon: float) -> 
 
 def _layer_norm(c: Call) -> list[Tensor | None]:
     b, x, begin = c.b, c.x(0), int(c.attr("begin_norm_axis"))
-    epsilon, sizes = float(c.attr("epsilon")), x.shape[begin:]
+    epsilon, sizes = float(c.attr("epsilon")), _normalized(x.shape[begin:], c.x(1).shape if c.has(1) else ())
     axes = list(range(begin, x.rank))
     if -1 in sizes or not c.has(1):
         made = standardised(b, x, axes, epsilon)
@@ -160,6 +161,14 @@ def _layer_norm(c: Call) -> list[Tensor | None]:
         bias = b.cast(c.x(2), x.dtype)
         bias = bias if bias.shape == tuple(sizes) else b.reshape(bias, list(sizes))
     return [b.emit("LayerNormalization", x, scale, bias, axis=begin, epsilon=epsilon, shape=x.shape)]
+
+
+def _normalized(sizes: Sequence[int], scale: Sequence[int]) -> Sequence[int]:
+    """Return the sizes that a layer norm goes along; one that is open is what the flat scale leaves for it."""
+    if sizes.count(-1) != 1 or not scale or -1 in scale:
+        return sizes
+    whole = prod(scale) // prod(size for size in sizes if size != -1)
+    return tuple(whole if size == -1 else size for size in sizes)
 
 
 def _instance_norm(c: Call) -> list[Tensor | None]:

@@ -102,7 +102,10 @@ def _fold(graph: Graph, base: Node, node: Node, found: _Affine) -> None:
     if not (np.isfinite(new_bias).all() and np.isfinite(new_weight).all()):
         return
     if found.factor is not None:
-        weight_name = graph.hold(f"{weight_name}.folded", new_weight, [weight_name, *found.made_of])
+        read = (weight_name, *found.made_of)
+        further = not graph.computed.isdisjoint(read) or len(graph.origin(weight_name)) > 1  # a second norm
+        weight_name = graph.hold(f"{weight_name}.folded", new_weight, read)
+        graph.computed |= {weight_name} if further else set()
     parts = sorted(graph.origin(*made_of))
     bias_name = graph.hold(parts[0] if len(parts) == 1 else f"{stem}.bias", new_bias, made_of)
     result = node.output[0]

@@ -9,6 +9,9 @@ from typing import Any, TypeAlias
 from exporter.base.errors import ModelError
 from exporter.base.tensors import Array
 
+#: They leave the numbers of a tensor as they are, in their order.
+_SAME_NUMBERS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
+
 Node: TypeAlias = Any
 Proto: TypeAlias = Any
 
@@ -17,8 +20,9 @@ class Graph:
     """The top graph of a model.
 
     `constants` are what it reads. `origins` names, for each constant that a pass computed, the constants of the file
-    before that went into it. A node that was dropped is gone from `nodes` at once. `inferred` is what somebody worked
-    out of the graph as it stands; every edit forgets it.
+    before that went into it; `computed` are those that are more than such a constant in another shape, or one layer's
+    weight with one batch norm in it. A node that was dropped is gone from `nodes` at once. `inferred` is what somebody
+    worked out of the graph as it stands; every edit forgets it.
     """
 
     def __init__(self, model: Proto, constants: Mapping[str, Array]) -> None:
@@ -28,6 +32,7 @@ class Graph:
         self.outputs: list[Proto] = list(model.graph.output)
         self.constants: dict[str, Array] = dict(constants)
         self.origins: dict[str, frozenset[str]] = {}
+        self.computed: set[str] = set()
         self.inferred: Any = None
         self._nodes: dict[int, Node] = {}
         self._readers: dict[str, dict[int, Node]] = {}
@@ -146,8 +151,11 @@ class Graph:
         # A shape or an axis says how a weight is moved; it does not go into it.
         held = {one: self.constants[one] for one in node.input if one in self.constants}
         made_of = [one for one, part in held.items() if part.dtype.kind == value.dtype.kind]
+        same = node.op_type in _SAME_NUMBERS or (node.op_type == "Transpose" and value.ndim == 2)
+        whole = same and self.computed.isdisjoint(made_of)
         self.drop(node)
-        self.hold(name, value, made_of)
+        name = self.hold(name, value, made_of)
+        self.computed |= set() if whole else {name}
 
     def _enter(self, node: Node) -> None:
         self._nodes[id(node)] = node

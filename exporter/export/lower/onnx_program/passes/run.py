@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 class Canonical:
     """The bytes of a file in canonical form, piece by piece, its writer as the file names it, and its opset.
 
-    `folded` has of each stored tensor that a pass computed the digests of its parts.
+    `folded` has of each stored tensor that a pass computed the digests of its parts. `computed` names those of them
+    that are neither a layer's own tensor in another shape, nor one with one batch norm in it, nor a sum of biases.
     """
 
     pieces: Sequence[bytes | memoryview]
     writer: str
     opset: int
     folded: Mapping[str, Sequence[str]]
+    computed: Sequence[str]
 
 
 def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: Sequence[TensorSpec]) -> Canonical:
@@ -67,7 +69,7 @@ def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: S
         if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
     }
     writer = f"{model.producer_name} {model.producer_version}".strip()
-    return Canonical(_pieces(graph), writer, graph.opset, folded)
+    return Canonical(_pieces(graph), writer, graph.opset, folded, sorted(graph.computed.intersection(folded)))
 
 
 def _pieces(graph: Graph) -> Sequence[bytes | memoryview]:

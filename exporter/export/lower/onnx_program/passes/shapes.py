@@ -17,7 +17,8 @@ from exporter.export.lower.onnx_program.passes.tidy import bypass
 #: A size: a number, or the name of one that varies. Equal names mean equal sizes.
 Size: TypeAlias = int | str
 Sizes: TypeAlias = tuple[Size, ...]
-_INT64 = 7
+#: What dtypes sizes have, by ONNX's number: `Shape` gives int64, and the `shape` of a `.pdmodel` int32.
+_WHOLE = {6: "int32", 7: "int64"}
 #: Constants beyond this many elements are weights: inference needs their shapes only.
 _SMALL = 64
 
@@ -101,6 +102,7 @@ class _Vectors:
 
     def __init__(self, graph: Graph, shapes: Mapping[str, Sizes]) -> None:
         self._known: dict[str, tuple[int, Sizes]] = {}  # rank, 0 or 1, and the sizes
+        self._dtypes: dict[str, str] = {}
         self._constants = graph.constants
         self._shapes = shapes
         for node in graph.nodes:
@@ -108,6 +110,7 @@ class _Vectors:
                 found = self._follow(node)
                 if found is not None:
                     self._known[node.output[0]] = found
+                    self._dtypes[node.output[0]] = self._dtype(node)
 
     def of(self, name: str) -> Sizes | None:
         """The vector's elements; None where it is none, or not to be told."""
@@ -119,13 +122,20 @@ class _Vectors:
         import numpy as np
 
         rank, sizes = self._known[name]
-        return np.array(sizes if rank else sizes[0], np.int64)
+        return np.array(sizes if rank else sizes[0], self._dtypes[name])
+
+    def _dtype(self, node: Node) -> str:
+        """Return the dtype of a vector that is followed: a cast's own, else that of the vector it is taken from."""
+        if node.op_type in ("Cast", "Shape"):
+            return _WHOLE[attribute(node, "to", 7)]
+        source = node.input[0]
+        return self._constants[source].dtype.name if source in self._constants else self._dtypes[source]
 
     def _get(self, name: str) -> tuple[int, Sizes] | None:
         value = self._constants.get(name)
         if value is None:
             return self._known.get(name)
-        small = value.dtype.name == "int64" and value.ndim <= 1 and value.size <= _SMALL
+        small = value.dtype.name in _WHOLE.values() and value.ndim <= 1 and value.size <= _SMALL
         return (value.ndim, tuple(map(int, value.ravel()))) if small else None
 
     def _follow(self, node: Node) -> tuple[int, Sizes] | None:
@@ -138,7 +148,7 @@ class _Vectors:
         if len(known) != len(given) or not known:
             return None
         follow = {"Concat": _concat, "Slice": _slice, "Gather": _gather, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze}
-        if node.op_type == "Cast" and attribute(node, "to") == _INT64:
+        if node.op_type == "Cast" and attribute(node, "to") in _WHOLE:
             return known[0]
         return follow[node.op_type](node, known) if node.op_type in follow else None
 
