@@ -110,8 +110,12 @@ SENTENCES = {
         "允许的误差比：推理引擎相对 float64 的误差，除以动态图 float32 自身的误差（docs/parity.md）。",
     ),
     "depends": (
-        "611b55d4",
-        "模型或其数据会读取、但工具看不到的文件（例如由编译代码打开）的匹配模式：其中任何一个变化，都会让 `--cache` 与 `gate --base` 重新发布（docs/cache.md）。",
+        "6339cbc9",
+        "项目之外、模型或其数据会读取而工具看不到的文件的匹配模式（docs/cache.md）。",
+    ),
+    "ignores": (
+        "56063b0a",
+        "项目中对这个 spec 没有任何影响的文件的匹配模式（docs/cache.md）。",
     ),
     "golden_mb": (
         "59763b59",

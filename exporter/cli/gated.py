@@ -54,13 +54,15 @@ class Shown:
         for file in filter(None, (self.junit, self.markdown, self.quality, *others)):
             _refuse_unwritable(file)
 
-    def tell(self, result: Gated) -> None:
-        """Say at once what became of a spec."""
+    def tell(self, result: Gated, excuses: Sequence[str] = ()) -> None:
+        """Say at once what became of a spec; below it, why each changed file does not count, one a line."""
         from exporter.report import gate as forms
 
         if self.as_json:
             return
-        sys.stdout.write(harmless(forms.line(result)) + "\n")
+        sys.stdout.writelines(
+            harmless(line) + "\n" for line in (forms.line(result), *(f"  {text}" for text in excuses))
+        )
         if self.annotations and not result.passed and not result.unreleased:
             from exporter.report.annotations import as_github, repository
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from exporter.gate.imports import Reached, hides_installed, reached
+from exporter.gate.imports import SPECS, Reached, hides_installed, reached
 
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
@@ -27,7 +27,6 @@ DOCUMENTATION = (
 )
 #: Folders of such files.
 _FOLDERS = (".idea/", ".vscode/", ".github/ISSUE_TEMPLATE/")
-_SPECS = re.compile(r"specs/.*\.ya?ml", re.IGNORECASE)
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -95,7 +94,7 @@ class Counted:
             return "its `ignores` names it"
         if any(fnmatch(path.name, pattern) for pattern in DOCUMENTATION) or name.startswith(_FOLDERS):
             return "it is documentation"
-        if _SPECS.fullmatch(name):
+        if SPECS.fullmatch(name):
             return "it is another spec"
         if path.suffix != ".py" or hides_installed(name) or self._reached.blind or name in self._reached.files:
             return ""

@@ -31,6 +31,8 @@ _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SCRIPT = re.compile(r"[\w./-]+\.py\b")
 #: Bytes of a text file in which names of modules are looked for.
 _MOST_TEXT = 1 << 20
+#: A spec of the project; each names code of its own.
+SPECS = re.compile(r"specs/.*\.ya?ml", re.IGNORECASE)
 _CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".conf")
 
 
@@ -52,7 +54,7 @@ def reached(code: Iterable[str], texts: Iterable[str], files: Collection[str]) -
     for text in (*code, *texts):
         reading.read_text(text)
     for name in files:
-        if name.endswith(_CONFIGURATIONS):
+        if name.endswith(_CONFIGURATIONS) and not SPECS.fullmatch(name):
             reading.read_text(_text_of(name))
     reading.run()
     return Reached(frozenset(reading.reached), reading.blind)
@@ -129,6 +131,8 @@ class _Reading:
         if name in self.files and name not in self.reached:
             self.reached.add(name)
             self._waiting.append(name)
+            if os.path.islink(name):  # noqa: PTH114
+                self._reach(os.path.relpath(os.path.realpath(name), Path.cwd().resolve()))
 
     def _read(self, name: str) -> None:
         """Ask for whatever a file may import."""

@@ -39,9 +39,9 @@ class Project:
         """One digest of all of them."""
         return digest_of(self.digests)
 
-    def stands(self, paths: Iterable[str]) -> bool:
-        """Whether these files are as they were when the project was looked through."""
-        return all(_stamp(path) == self.stamps[path] for path in paths)
+    def changed(self, paths: Iterable[str]) -> str:
+        """The first of these files that is not as it was when the project was looked through; empty where all are."""
+        return next((path for path in paths if _stamp(path) != self.stamps[path]), "")
 
 
 class TooLargeError(Exception):

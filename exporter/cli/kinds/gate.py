@@ -85,9 +85,11 @@ def gate(  # noqa: PLR0913 - an option is a parameter
         chosen = list(touched(found, since, overrides, part))
         own = [spec for spec in chosen if not spec.elsewhere]
         asked = Selection.of(chosen, since, overrides, listed=listed, trains=not no_train) if result else None
-        for gated in map(task.listed, own) if listed else release_all(task, own, released_by):
+        for spec, gated in zip(
+            own, map(task.listed, own) if listed else release_all(task, own, released_by), strict=True
+        ):
             results.append(gated)
-            shown.tell(gated)
+            shown.tell(gated, spec.excuses if listed and why else ())
     if result is not None and asked is not None:
         write_result(result, part, asked, results)
     shown.conclude(results)

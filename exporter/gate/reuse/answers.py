@@ -107,8 +107,8 @@ class Answers:
     def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> bool:
         """Whether it could be kept."""
         new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
-        stands = self.project.stands(self.counted)
-        if new is None or kept is None or changed_since(began, found) or not stands:
+        meanwhile = self.project.changed(self.counted) or changed_since(began, found)
+        if new is None or kept is None or meanwhile:
             return False  # nobody could make the same of it, or knows which of two contents was read
         record = AnswerRecord(asked.facts, found, new, kept)
         self.store.put(asked.key, record.content(), [asked.places.path(name) for name in new])

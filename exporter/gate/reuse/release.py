@@ -249,8 +249,9 @@ class Releases:
         counting = Counting.of(spec)
         counted = counting.within(project.digests).digests(project.digests)
         found = depends(seen, made, spec.depends, counted)
-        stands = project.stands(counted)
-        if changed_since(began, found) or difference(facts, identity(spec.device)) or not stands:
+        meanwhile = project.changed(counted) or changed_since(began, found)
+        if why := (f"{meanwhile} changed meanwhile" if meanwhile else difference(facts, identity(spec.device))):
+            self.tell(Step(spec.name, "the release", why, word="not kept"))
             return  # nobody knows which of the two contents was read
         if believed := excused(found):
             self.tell(Step(spec.name, "the release", believed, word="kept"))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from exporter.base import watch
 from exporter.base.errors import UsageError
-from exporter.base.watch import Seen, watching
+from exporter.base.watch import watching
+from exporter.gate.project import Project as Files
+from exporter.gate.project import look_through
 from exporter.gate.reuse import identity
 from exporter.gate.reuse.answers import Answers
 from exporter.gate.reuse.places import Places
@@ -35,10 +33,15 @@ class Project:
         self.place, self.told = place, list[tuple[str, str]]()
         (place / "source.txt").write_text("source, ")
         (place / "besides.txt").write_text("besides")
-        self.answers = Answers(Store(place.parent / "cache"), "cpu", tell=lambda *told: self.told.append(told))
+        self.counted: tuple[str, ...] = ()
+        store = Store(place.parent / "cache")
+        self.answers = Answers(store, "cpu", Files({}, {}), {}, tell=lambda *told: self.told.append(told))
 
     def ask(self, environment: dict[str, str] | None = None, **more: Any) -> tuple[bool, dict[str, Any], str]:
         """Whether a child ran, its answer, and what lies there then."""
+        project = look_through((), self.place.parent / "index.json")
+        self.answers.project = project
+        self.answers.counted = {name: project.digests[name] for name in self.counted}
         with scratch() as into, remembering(self.answers):
             request = {"source": "source.txt", "into": str(into), **more}
             answer = call(TARGET, request, Limits(seconds=60), environment=environment)
@@ -87,20 +90,27 @@ def test_what_it_reads_is_noticed(project: Project, change: Callable[[Path], Any
     assert wrote.startswith(expected) and project.reuses()
 
 
-def test_a_variable_that_it_looks_up_is_noticed_and_another_is_not(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_counts_of_the_project_is_noticed_whoever_reads_it(project: Project) -> None:
+    (project.place / "table.bin").write_text("1")
     project.ask()
-    monkeypatch.setenv("OF_NOBODY", "1")
+    (project.place / "table.bin").write_text("2")
     assert project.reuses()
-    monkeypatch.setenv("TRANSFORMS", "!")
+    project.counted = ("table.bin",)
+    assert not project.reuses() and project.reuses()
+    (project.place / "table.bin").write_text("3")
+    assert not project.reuses() and project.why == "a file of the project is another one"
+
+
+def test_a_variable_is_noticed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.ask()
+    monkeypatch.setenv("TRANSFORMS", "yes")
     ran, _, wrote = project.ask()
-    assert ran and wrote.endswith("!") and "the variable TRANSFORMS is !" in project.why
+    assert ran and wrote.endswith("yes") and "variable TRANSFORMS is yes" in project.why
 
 
 def test_the_machine_and_packages_and_our_code_are_noticed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.ask()
-    for function in ("_packages", "code_digest"):
+    for function in ("packages", "code_digest"):
         with monkeypatch.context() as patched:
             patched.setattr(identity, function, lambda: {"numpy": "0"})
             assert not project.reuses(), function
@@ -210,7 +220,6 @@ def test_what_depends_is_believed_for_is_told_and_holds_for_no_other(project: Pr
     ("more", "who"),
     [
         ({"imports": "_cffi_backend"}, "_cffi_backend"),
-        pytest.param({"databases": "_dbm"}, "dbm", marks=pytest.mark.skipif(not find_spec("_dbm"), reason="no dbm")),
         ({"starts": ["/bin/sh", "-c", "true"]}, "the process sh"),
         ({"forks": True}, "a process of its own"),
         ({"imports": "multiprocessing.popen_spawn_posix"}, "a process of its own"),
@@ -226,29 +235,6 @@ def test_what_may_have_read_unseen_is_not_kept_unless_the_spec_names_it(
     assert len(unkept) == 2 and f"files {who} may have read" in unkept[0] and "`depends`" in unkept[0]
     project.answers.named = ("besides.txt",)
     assert not project.reuses(**more) and project.reuses(**more)
-
-
-@pytest.mark.parametrize("name", ["_dbm", "_gdbm", "dbm.gnu", "dbm.ndbm"])
-def test_a_database_is_heard_when_it_is_opened_and_not_when_it_is_imported(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Paddle looks at every module that six can import, and so imports it where Python has it, as Debian's has."""
-    database = ModuleType(name)
-    vars(database)["open"] = lambda *_: "opened"
-    monkeypatch.setitem(sys.modules, name, database)
-    seen = Seen()
-    watch._hear_databases(seen)
-    assert not seen.hidden and "dbm" not in watch._compiled()
-    assert vars(database)["open"]("some.dbm", "c") == "opened" and seen.hidden == {"dbm"}
-
-
-def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project) -> None:
-    """Paddle's C++ opens files that Python has only looked for."""
-    (project.place / "weights.bin").write_text("1")
-    project.ask(asks="weights.bin")
-    assert project.reuses(asks="weights.bin")
-    (project.place / "weights.bin").write_text("2")
-    assert not project.reuses(asks="weights.bin")
 
 
 @pytest.mark.usefixtures("project")

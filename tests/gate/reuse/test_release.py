@@ -20,7 +20,7 @@ from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
 from exporter.base.tensors import save
 from exporter.base.watch import Seen, saw
-from exporter.gate.reuse import identity
+from exporter.gate.reuse import identity, packages
 from exporter.gate.reuse import release as cache_release
 from exporter.gate.reuse.records import Passed
 from exporter.gate.reuse.release import Asked, Kept, Releases, releases
@@ -204,11 +204,19 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a helper that is gone": (lambda work: (work / "net/helping.py").unlink(), "net/helping.py is gone"),
     "a file that it opens": (lambda work: (work / "depends/scale.json").write_text("3.0"), "scale.json changed"),
     "one bit of weights": (lambda work: flip(work / "depends/weights.safetensors"), "weights.safetensors changed"),
-    "a folder that it lists": (lambda work: (work / "depends/parts/two").write_text(""), "files lie in depends/parts"),
-    "what it looks for": (lambda work: (work / "depends/override.json").write_text(""), "override.json is there now"),
+    "a folder that it lists": (lambda work: (work / "depends/parts/two").write_text(""), "depends/parts/two changed"),
+    "a file that was not there": (
+        lambda work: (work / "depends/override.json").write_text(""),
+        "override.json changed",
+    ),
     "what it asks for": (lambda work: (work / "depends/marker").unlink(), "depends/marker is gone"),
-    "settings of the project": (lambda work: (work / "pyproject.toml").write_text(""), "pyproject.toml is there now"),
-    "a module in the place of another": (lambda work: (work / "safetensors.py").write_text(""), "safetensors.py is"),
+    "what nobody is known to read": (lambda work: (work / "table.bin").write_text(""), "table.bin changed"),
+    "a link": (lambda work: (work / "depends/current").symlink_to("parts"), "depends/current changed"),
+    "settings of the project": (lambda work: (work / "pyproject.toml").write_text(""), "pyproject.toml changed"),
+    "a module in the place of another": (
+        lambda work: (work / "safetensors.py").write_text(""),
+        "safetensors.py changed",
+    ),
     "the spec's budget": (lambda work: write_spec(work, budget=3), "`budget` of the spec changed"),
     "the spec's sizes": (
         lambda work: write_spec(work, dims={"batch": {"min": 1, "typical": 2, "max": 5}}),
@@ -220,6 +228,11 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "another bundle lies in",
     ),
 }
+
+
+def passed(place: Place) -> Passed:
+    """Stand for what a release gave."""
+    return Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
 
 
 def append(path: Path) -> None:
@@ -240,29 +253,53 @@ def test_a_change_is_noticed_and_named(place: Place, what: str) -> None:
     assert isinstance(found, str) and said in found
 
 
-@pytest.mark.parametrize("name", ["net/unused.py", "README.md", "specs/other.yaml", "depends/other"])
+@pytest.mark.parametrize(
+    "name", ["net/unused.py", "README.md", "specs/other.yaml", "runs/other/log", "artifacts/other/1/x"]
+)
 def test_what_it_does_not_depend_on_may_change(place: Place, name: str) -> None:
+    (place.work / name).parent.mkdir(parents=True, exist_ok=True)
     (place.work / name).write_text("changed")
     assert isinstance(place.find(), Kept)
 
 
-@pytest.mark.parametrize(("name", "value"), [("NET_WIDTH", "6"), ("FLAGS_use_mkldnn", "1"), ("OMP_NUM_THREADS", "7")])
-def test_a_variable_that_somebody_reads_is_noticed(
+@pytest.mark.parametrize(("name", "value"), [("NET_WIDTH", "6"), ("FLAGS_use_mkldnn", "1"), ("NOBODY_READS_IT", "1")])
+def test_a_variable_is_noticed_whoever_reads_it(
     place: Place, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
-    monkeypatch.setenv("NOBODY_READS_IT", "1")
+    monkeypatch.setenv("GITHUB_RUN_ID", "1")
+    monkeypatch.setenv("HF_TOKEN", "a secret")
     assert isinstance(place.find(), Kept)
     monkeypatch.setenv(name, value)
     found = place.find()
     assert isinstance(found, str) and name in found and value in found
 
 
+def test_a_value_that_may_be_a_secret_is_kept_as_a_digest(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LICENCE", "a long value, with words")
+    assert identity.identity("cpu")["variable"]["LICENCE"].startswith("sha256 ")  # type: ignore[index]
+
+
+def test_files_that_git_ignores_count_where_they_are_opened(place: Place) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=place.work, check=True)
+    (place.work / ".gitignore").write_text("*.log\ndepends/scale.json\n")
+    known, product = Releases(Store(place.work.parent / "other")), passed(place)
+    with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
+        (place.work / "depends/scale.json").read_text()
+        keeper.product = product
+    find = lambda: known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None)  # noqa: E731
+    (place.work / "some.log").write_text("1")
+    assert isinstance(find(), Kept)
+    (place.work / "depends/scale.json").write_text("5")
+    assert find() == "depends/scale.json changed"
+
+
 def test_another_version_cpu_or_code_of_ours_is_noticed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    packages = identity._packages()
-    assert packages["numpy"] == np.__version__
+    known = identity.packages()
+    numpy = f"numpy {np.__version__}"
+    assert len(known[numpy]) == 64
     for owner, name, value, said in (
-        (identity, "_packages", {**packages, "numpy": "1.0"}, "package numpy is 1.0, and was"),
-        (identity, "_packages", {**packages, "more": "1.0"}, "package more is 1.0, and was not there"),
+        (identity, "packages", {**known, numpy: "1"}, f"package {numpy} is 1, and was"),
+        (identity, "packages", {**known, "more": "1"}, "package more is 1, and was not there"),
         (identity, "code_digest", "0" * 64, "exporter is another one"),
         (machine, "cpu", {**machine.cpu(), "abilities": ["avx512f"]}, "the CPU is another one"),
     ):
@@ -278,7 +315,7 @@ def test_what_an_import_adds_to_the_path_is_no_other_environment(
 ) -> None:
     """As setuptools does, when something imports it."""
     (tmp_path / "vendored/more-1.0.dist-info").mkdir(parents=True)
-    identity._packages.cache_clear()
+    packages.packages.cache_clear()
     monkeypatch.syspath_prepend(tmp_path / "vendored")
     assert isinstance(place.find(), Kept)
 

@@ -155,6 +155,7 @@ REFUSED_BY = {
         precisions.NAME.budget.min_speedup.over pipeline.postprocess.training pipeline.postprocess.deployment""",
     "tests/weights/prune/test_search.py": "prune.epochs",
     "tests/e2e/test_candidates.py": "candidates candidates[].file candidates[].name",
+    "tests/gate/test_touched.py": "ignores",
     "tests/e2e/test_preflight.py": "depends waivers waivers[].claim waivers[].reason waivers[].until",
     "model": "ranks precisions.NAME.timed precisions.NAME.epochs precisions.NAME.formats",
     "precision": """precisions.NAME.samples precisions.NAME.data precisions.NAME.noise precisions.NAME.method
