@@ -182,6 +182,15 @@ def test_what_has_no_conversion_is_refused_by_name(tmp_path: Path) -> None:
     assert not list((tmp_path / "onnx").iterdir()), "no file is left"
 
 
+def test_what_onnx_runtime_lacks_in_float64_is_refused_at_its_operator(tmp_path: Path) -> None:
+    layer = paddle.nn.Sequential(paddle.nn.Conv2D(2, 3, 3), paddle.nn.GELU())
+    layer.to(dtype="float64")
+    doubles = (TensorSpec("input", "float64", ("batch", 2, 5, 5)),)
+    traced_to_pir(layer, tmp_path, doubles)
+    with pytest.raises(ModelError, match=r"conv2d.*ONNX Runtime does not compute Conv in float64; cast"):
+        write_program(tmp_path, inputs=doubles)
+
+
 def test_a_1_in_einsum_meets_the_batch(tmp_path: Path) -> None:
     layer = Banked()
     traced_to_pir(layer, tmp_path)
