@@ -362,3 +362,16 @@ _SPECIAL: Mapping[str, Runner] = {
     "shadow_output": lambda operator, values: [],
     "builtin.set_parameter": lambda operator, values: [],
 }
+#: Of these the ones whose trace writes the same operator again.
+_WRITTEN_AGAIN = frozenset(
+    (
+        *("builtin.combine", "builtin.split", "split", "split_with_num", "full", "full_int_array", "cast"),
+        *("batch_norm_", "batch_norm", "nearest_interp", "linear_interp", "bilinear_interp", "trilinear_interp"),
+        *("bicubic_interp", "conv2d_transpose", "depthwise_conv2d_transpose"),
+    )
+)
+
+
+def written_again(name: str) -> bool:
+    """Return whether a trace of the replayed operator writes that operator, with its own attributes."""
+    return name not in _SPECIAL or name in _WRITTEN_AGAIN

@@ -25,7 +25,7 @@ from exporter.export.lower.kinds.pir import plugin as pir_format
 from exporter.export.lower.onnx_program.call import Call, wide
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 from exporter.export.lower.onnx_program.ops import OPERATORS
-from exporter.export.lower.onnx_program.write import OPSETS, from_program
+from exporter.export.lower.onnx_program.write import OPSETS, from_program, program_in
 from exporter.export.lower.stored import stored_digests
 from exporter.export.trace.traced import Traced, trace
 from exporter.prove.proofs.kinds.weights import prove_trained
@@ -217,7 +217,7 @@ def test_a_later_opset_is_written_only_where_none_was_asked_for(tmp_path: Path) 
 @pytest.mark.parametrize("opset", [16, 22])
 def test_an_opset_that_is_not_written_is_a_usage_error(small: tuple[Path, Any, Traced], opset: int) -> None:
     with pytest.raises(UsageError, match=f"opset {opset} is not written"):
-        from_program(small[0] / "pir", opset)
+        from_program(program_in(small[0] / "pir"), opset)
 
 
 def called(name: str, attributes: dict[str, Any], operands: int = 1) -> Call:
