@@ -236,6 +236,24 @@ def test_what_stands_beside_a_kept_layer_is_not_rounded_either(tmp_path: Path) -
     assert rounded[("two",)] == ["DequantizeLinear", "Mul"], "the first reads what the layer in int8 gives"
 
 
+def test_factors_that_one_step_would_make_zeros_are_not_rounded(tmp_path: Path) -> None:
+    """As the gains of channels of which some are a thousand times as large as others."""
+    uneven = np.where(np.arange(32) == 3, 1000.0, 1.0)
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("uneven", uneven),
+        constant("two.w_0", SECOND / uneven[:, None]),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Mul", ["hidden", "uneven"], ["wide"]),
+        helper.make_node("Relu", ["wide"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
+    ]
+    plugin.write(order(tmp_path, made(model(nodes, {"x": [None, 16]})).content))
+    graph = onnx.load(tmp_path / "onnx-int8/model.onnx").graph
+    (product,) = (node for node in graph.node if node.op_type == "Mul")
+    assert "uneven" in product.input
+
+
 def test_the_pieces_of_a_sigmoid_that_is_written_out_are_not_rounded(tmp_path: Path) -> None:
     """Of 1 + exp(-x), which spans many powers of ten, 8 bits would leave 0, and a score would be infinite."""
     nodes = [
