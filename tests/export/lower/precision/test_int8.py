@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from exporter.base.errors import ModelError, UsageError
+from exporter.bundle.manifest import Variant
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.int8_onnx import run
@@ -185,6 +187,9 @@ def test_the_search_stores_weights_alone_until_the_budget_holds(tmp_path: Path) 
 def test_a_budget_that_8_bits_cannot_hold_is_held_with_weights_of_16(tmp_path: Path) -> None:
     details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=50), search=True)))
     assert details["weights_fp16"]
+    names = {"inputs": ["x"], "outputs": ["y"], "native_outputs": ["y"], "weights": {}, "origins": {}}
+    file = {"format": "onnx", "precision": "int8", "files": ["onnx-int8/model.onnx"], "details": details}
+    assert Variant.model_validate_json(json.dumps({**file, **names})).details == details, "a manifest can hold it"
     content = (tmp_path / "onnx-int8/model.onnx").read_bytes()
     assert noise(content) >= 50 and len(content) < 0.8 * len(network())
     low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
