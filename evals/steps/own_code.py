@@ -18,6 +18,7 @@ import sys
 import tempfile
 import types
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -211,23 +212,36 @@ def after(family: str, space: Mapping[str, Any], case: Case, folder: Path) -> st
     made = space[case["after"]["name"]](**options)
     content = {"PostProcess": case["after"], "Eval": {"dataset": {"transforms": []}}}
     (link,) = read_chain(of_configuration(_written(family, content, folder), "after"))
+    same, boxes, apart = 0, 0, Counter[int]()
     listed = list(maps())
-    equal = sum(_boxes(made, page) == _answer(link.apply({VALUE: page})) for page in listed)
-    return f"{equal} of {len(listed)} equal"
+    for page in listed:
+        wanted, given = _boxes(made, page), _answer(link.apply({VALUE: page}))
+        same += len(wanted) == len(given)
+        boxes += len(wanted)
+        if len(wanted) == len(given):
+            apart.update(_apart(box, other) for box, other in zip(wanted, given, strict=True))
+    far = ", ".join(f"{count} by {pixels} px" for pixels, count in sorted(apart.items()))
+    return f"{same} of {len(listed)} maps have as many boxes, and of {boxes} differ {far}"
 
 
-def _boxes(made: Any, page: Array) -> list[Any]:
+def _boxes(made: Any, page: Array) -> list[Array]:
     height, width = page.shape[1:]
     found = made({"maps": page[None]}, [(height, width, 1.0, 1.0)])[0]["points"]
-    return [np.asarray(box).astype("int64").tolist() for box in found]
+    return [np.asarray(box).astype("int64") for box in found]
 
 
-def _answer(state: State) -> list[Any]:
-    boxes = state[VALUE].tolist()
-    if "corners" not in state:
-        return boxes
-    ends = np.cumsum(state["corners"]).tolist()
-    return [boxes[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+def _answer(state: State) -> list[Array]:
+    boxes = state[VALUE]
+    if "corners" not in state or not len(boxes):
+        return list(boxes)
+    return list(np.split(boxes, np.cumsum(state["corners"])[:-1]))
+
+
+def _apart(a: Array, b: Array) -> int:
+    """How far the borders of two polygons are from each other at most, in whole pixels."""
+    from shapely.geometry import LinearRing
+
+    return round(float(LinearRing(a).hausdorff_distance(LinearRing(b))))
 
 
 def main() -> int:

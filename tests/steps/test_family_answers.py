@@ -286,6 +286,8 @@ def test_a_text_detectors_boxes_are_read(place: Path) -> None:
     (place / "page.yml").write_text(PAGE % "{name: DBPostProcess}")
     usual = {"threshold": 0.3, "score": 0.7, "most": 1000, "unclip": 2.0}
     assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": usual}]
-    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: poly}")
-    with pytest.raises(UsageError, match="`box_type: poly`"):
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: poly, score_mode: slow}")
+    assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": {**usual, "form": "poly"}}]
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: round}")
+    with pytest.raises(UsageError, match="`box_type` is 'round', and not quad or poly"):
         of_configuration("paddleocr:page.yml", "after")

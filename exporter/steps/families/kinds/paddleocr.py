@@ -242,8 +242,8 @@ def _text(options: Options, content: Configuration, place: Place) -> Entries:
 def _boxes(options: Options, content: Configuration, place: Place) -> Entries:
     """`DBPostProcess`."""
     del content, place
-    if (form := options.take("box_type", "quad")) != "quad":
-        raise options.refuse(f"`box_type: {form}`, whose contours are joined by Clipper, is no step here")
+    if (form := options.take("box_type", "quad")) not in ("quad", "poly"):
+        raise options.wrong(f"`box_type` is {form!r}, and not quad or poly")
     step: dict[str, object] = {
         "threshold": float(options.take("thresh", 0.3)),
         "score": float(options.take("box_thresh", 0.7)),
@@ -252,7 +252,9 @@ def _boxes(options: Options, content: Configuration, place: Place) -> Entries:
     }
     if options.take("use_dilation", False):
         step["dilate"] = True
-    if (mode := options.take("score_mode", "fast")) != "fast":
+    if form == "poly":
+        step["form"] = "poly"  # which takes no notice of `score_mode`
+    elif (mode := options.take("score_mode", "fast")) != "fast":
         step["within"] = "contour" if mode == "slow" else mode
     return [{"text_boxes": step}]
 
