@@ -65,7 +65,10 @@ def test_every_line_of_a_dictionary_is_a_class(place: Path) -> None:
     (place / "line.yml").write_text(LINE % ("words.txt", "false"))
     (step,) = of_configuration("paddleocr:line.yml", "after")
     assert step == {"ctc": {"characters": ["a", "", " ", "\u3000", "x\u2028y", ""]}}
-    (place / "open.txt").write_text("a\nb")
+    (place / "words.txt").write_bytes(b"\xef\xbb\xbfa\r\na\na\rb\n")  # a mark, a repetition, a bare carriage return
+    (step,) = of_configuration("paddleocr:line.yml", "after")
+    assert step == {"ctc": {"characters": ["\ufeffa", "a", "a\rb"]}}
+    (place / "open.txt").write_bytes(b"\xef\xbb\xbfa\nb")
     assert settled([{"labels": {"names": "open.txt"}}], "after", "") == [{"labels": {"names": ["a", "b"]}}]
 
 

@@ -236,7 +236,7 @@ def _text(options: Options, content: Configuration, place: Place) -> Entries:
         return [{"ctc": {"characters": list("0123456789abcdefghijklmnopqrstuvwxyz")}}]
     space = [" "] if of_all.get("use_space_char", False) else []
     turned = {"reverse": True} if "arabic" in str(named) else {}
-    return [{"ctc": {"characters": [*place.lines(str(named)), *space], **turned}}]
+    return [{"ctc": {"characters": [*place.lines(str(named), "utf-8"), *space], **turned}}]
 
 
 def _boxes(options: Options, content: Configuration, place: Place) -> Entries:
@@ -277,7 +277,7 @@ def _structure(options: Options, content: Configuration, place: Place) -> Entrie
         named = inside(content, "Global", "character_dict_path") or options.take("character_dict_path")
         if not named:
             raise options.wrong("no dictionary is named by Global.character_dict_path")
-        tokens = place.lines(str(named))
+        tokens = place.lines(str(named), "utf-8")
     listed = [str(token) for token in tokens]
     if options.take("merge_no_span_structure", False):
         listed = [*listed, *(() if "<td></td>" in listed else ("<td></td>",))]
