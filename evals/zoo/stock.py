@@ -14,7 +14,7 @@ from exporter.base.errors import ExporterError
 from exporter.base.readers import read
 from exporter.base.registry import Registry
 from exporter.export.lower.base import Artifact, Format
-from exporter.export.lower.kinds.onnx import DEFAULT_OPSET
+from exporter.export.lower.onnx_program.file import DEFAULT_OPSET
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves, numbered
 from exporter.export.trace.traced import specs_from_json

@@ -37,6 +37,7 @@ def facts_of(content: Content, spec: Spec, folder: Path, code: State | None) -> 
         open_ends=open_ends(content),
         trained=_trained(origin.get("training", {})),
         code=code,
+        promised={name: said for name, one in spec.inputs.items() if (said := one.promised)},
     )
 
 

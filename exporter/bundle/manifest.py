@@ -56,7 +56,7 @@ class _Norm(_Loose):
 class _Layer(_Loose):
     """How a layer was quantised (`exporter/prove/proofs/quantisation/layers.py`)."""
 
-    axis: Annotated[int, Field(ge=-8, le=8)]
+    axis: Annotated[int, Field(ge=-8, le=8)] = 0
     codes: str
     scales: str = ""
     weight: str

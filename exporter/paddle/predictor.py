@@ -31,7 +31,7 @@ class Predictor:
         for name in inputs.keys() & self.inputs:
             handle = self._predictor.get_input_handle(name)
             handle.reshape(list(inputs[name].shape))
-            handle.copy_from_cpu(np.ascontiguousarray(inputs[name]))
+            handle.copy_from_cpu(np.asarray(inputs[name], order="C"))  # `ascontiguousarray` gives a scalar an axis
         self._predictor.run()
         names = self._predictor.get_output_names()
         return [np.array(self._predictor.get_output_handle(name).copy_to_cpu()) for name in names]

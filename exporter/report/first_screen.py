@@ -124,7 +124,7 @@ def _interface(facts: Facts) -> Iterator[str]:
         return
     sides = [("in", facts.inputs), ("out", facts.outputs)]
     lines = [
-        f"<dt>{side}</dt><dd>{code(one.name)} {text(one.dtype)}[{_shape(one)}]</dd>"
+        f"<dt>{side}</dt><dd>{code(one.name)} {text(one.dtype)}[{_shape(one)}]{_promised(facts, side, one.name)}</dd>"
         for side, tensors in sides
         for one in tensors
     ]
@@ -134,6 +134,11 @@ def _interface(facts: Facts) -> Iterator[str]:
         for name, dim in sorted(facts.dims.items())
     ]
     yield _card("Interface", "", f'<dl class="facts">{"".join(lines)}</dl>')
+
+
+def _promised(facts: Facts, side: str, name: str) -> str:
+    said = facts.promised.get(name, "") if side == "in" else ""
+    return f' <span class="soft small">{text(said)}</span>' if said else ""
 
 
 def _shape(tensor: TensorSpec) -> str:

@@ -68,6 +68,13 @@ class Input(Frozen):
         "engines have to agree on which numbers are finite (docs/not-finite.md). For floating-point dtypes.",
     )
 
+    @property
+    def promised(self) -> str:
+        """What a reader has to know of what callers send; empty where nothing is promised of it."""
+        finite = "finite numbers only" if self.finite else "NaN and infinities, too"
+        said = [finite] if self.dtype.startswith("float") else []
+        return ", ".join(said if self.empty_rows else [*said, "no row that is all 0"])
+
     @model_validator(mode="after")
     def _values_fit_dtype(self) -> Input:
         check_values(self.values, self.dtype, None)

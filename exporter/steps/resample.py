@@ -26,6 +26,10 @@ Factors: TypeAlias = tuple[float, float]
 #: OpenCV's weights of uint8 are multiples of 2⁻¹¹.
 _ONE = 1 << 11
 _FINE = 1 << 22
+#: The numbers of a vector that OpenCV's last pass takes at once.
+_VECTOR = 8
+#: Parts of a pixel that OpenCV leaves out of a mean.
+_LEAST = 1e-3
 
 
 def resample(
@@ -78,8 +82,34 @@ def _opencv(value: Array, size: tuple[int, int], how: Interpolation, factors: Fa
         places, weights = whole[0]
         terms = [(across[places[:, at]] >> 4) * weights[:, at, None, None] >> 16 for at in range(2)]
         return np.asarray(np.clip((terms[0] + terms[1] + 2) >> 2, 0, 255), dtype=np.uint8)
+    if how == "cubic":
+        return _down_in_floats(across, whole[0])
     down = _weighed(across, whole[0], 0)
     return np.asarray(np.clip((down + (1 << 21)) >> 22, 0, 255), dtype=np.uint8)
+
+
+def _opencvs_cubic(part: Array) -> Array:
+    """Keys' filter with a = -0.75 in float32, the last weight being what is left of 1 (`interpolateCubic`)."""
+    a, one = np.float32(-0.75), np.float32(1)
+    beyond, rest = part + one, one - part
+    before = ((a * beyond - 5 * a) * beyond + 8 * a) * beyond - 4 * a
+    here, behind = (((a + 2) * x - (a + 3)) * x * x + one for x in (part, rest))
+    return np.asarray(np.stack([before, here, behind, one - before - here - behind], 1))
+
+
+def _down_in_floats(across: Array, rows: Taps) -> Array:
+    """The last pass of bytes: of as many columns as fill a vector in float32, of those behind them in whole numbers."""
+    shape = across.shape
+    flat = across.reshape(shape[0], 1, -1)
+    filled = flat.shape[2] // _VECTOR * _VECTOR
+    places, weights = rows
+    floats = weights.astype(np.float32) * np.float32(1 / _FINE)
+    total = flat[places[:, -1], :, :filled].astype(np.float32) * floats[:, -1, None, None]
+    for at in reversed(range(places.shape[1] - 1)):
+        total = flat[places[:, at], :, :filled].astype(np.float32) * floats[:, at, None, None] + total
+    behind = (_weighed(flat[:, :, filled:], rows, 0) + (1 << 21)) >> 22
+    result = np.concatenate([np.rint(total).astype(np.int64), behind], axis=2)
+    return np.asarray(np.clip(result, 0, 255), dtype=np.uint8).reshape(-1, *shape[1:])
 
 
 def whole_weights(weights: Array) -> Array:
@@ -108,7 +138,7 @@ def neighbours(old: int, new: int, how: Interpolation, axis: int, factor: float 
             left = np.clip(left, 0, old - 1)
         first, weights = left, np.stack([np.float32(1) - part, part], 1)
     elif how == "cubic":
-        first, weights = left - 1, _filtered(part.astype(np.float64), range(-1, 3), _cubic(-0.75))
+        first, weights = left - 1, _opencvs_cubic(part)
     else:
         first, weights = left - 3, _filtered(part.astype(np.float64), range(-3, 5), _lanczos(4))
     places = first[:, None] + np.arange(weights.shape[1])
@@ -121,25 +151,37 @@ def _filtered(part: Array, offsets: range, kernel: Callable[[Array], Array]) -> 
 
 
 def _area(value: Array, height: int, width: int) -> Array:
-    """The mean of the pixels that each new one covers, each counted by the part that is covered."""
-    taps = [_covered(a, b) for a, b in zip(value.shape[:2], (height, width), strict=True)]
-    mean = _weighed(_weighed(value.astype(np.float64), taps[1], 1), taps[0], 0)
-    if value.dtype != np.uint8:
-        return mean.astype(value.dtype)
-    if value.shape[:2] == (2 * height, 2 * width):  # its own code for halves rounds up, and all other to even
-        return np.floor(mean + 0.5).astype(np.uint8)
-    return np.rint(mean.astype(np.float32)).astype(np.uint8)
+    """The mean of the pixels that each new one covers, each counted by the part that is covered; in float32.
+
+    Of whole pixels the sum is multiplied, and of four of them rounded up.
+    """
+    old = value.shape[:2]
+    if value.dtype == np.uint8 and old[0] % height == 0 and old[1] % width == 0:
+        blocks = value.reshape(height, old[0] // height, width, old[1] // width, -1).astype(np.int64)
+        total, count = blocks.sum((1, 3)), blocks.shape[1] * blocks.shape[3]
+        if blocks.shape[1] == blocks.shape[3] == 2:
+            return np.asarray((total + 2) >> 2, dtype=np.uint8)
+        return np.asarray(np.rint(total.astype(np.float32) * np.float32(1 / count)), dtype=np.uint8)
+    taps = [_covered(side, new) for side, new in zip(old, (height, width), strict=True)]
+    kind = np.float64 if value.dtype == np.float64 else np.float32
+    mean = _weighed(_weighed(value.astype(kind), taps[1], 1), taps[0], 0)
+    return np.rint(mean).astype(np.uint8) if value.dtype == np.uint8 else mean.astype(value.dtype)
 
 
 def _covered(old: int, new: int) -> Taps:
-    scale = old / new
-    begin, end = np.arange(new) * scale, np.minimum((np.arange(new) + 1) * scale, old)
-    first = np.floor(begin + 1e-9).astype(np.int64)
-    taps = int(np.ceil(end - 1e-9).max() if new == 1 else (np.ceil(end - 1e-9) - first).max())
-    places = first[:, None] + np.arange(max(taps, 1))
-    inside = np.minimum(places + 1, end[:, None]) - np.maximum(places, begin[:, None])
-    weights = np.where(inside > 1e-9, inside, 0.0)
-    return np.clip(places, 0, old - 1), weights / weights.sum(1, keepdims=True)
+    """The points that each new one covers, and their parts of it; less than a thousandth of a point is left out."""
+    scale = 1.0 / (new / old)
+    begin = np.arange(new) * scale
+    end, length = begin + scale, np.minimum(scale, old - begin)
+    last = np.minimum(np.floor(end).astype(np.int64), old - 1)
+    first = np.minimum(np.ceil(begin).astype(np.int64), last)
+    places = (first - 1)[:, None] + np.arange(int((last - first).max()) + 2)
+    weights = np.where((places >= first[:, None]) & (places < last[:, None]), 1.0, 0.0)
+    before, behind = first - begin, np.minimum(np.minimum(end - last, 1.0), length)
+    weights[:, 0] = np.where(before > _LEAST, before, 0.0)
+    rows = np.arange(new)
+    weights[rows, last - first + 1] = np.where(end - last > _LEAST, behind, 0.0)
+    return np.clip(places, 0, old - 1), (weights / length[:, None]).astype(np.float32)
 
 
 # ---- Pillow --------------------------------------------------------------------------------------------------------

@@ -65,7 +65,10 @@ def test_every_line_of_a_dictionary_is_a_class(place: Path) -> None:
     (place / "line.yml").write_text(LINE % ("words.txt", "false"))
     (step,) = of_configuration("paddleocr:line.yml", "after")
     assert step == {"ctc": {"characters": ["a", "", " ", "\u3000", "x\u2028y", ""]}}
-    (place / "open.txt").write_text("a\nb")
+    (place / "words.txt").write_bytes(b"\xef\xbb\xbfa\r\na\na\rb\n")  # a mark, a repetition, a bare carriage return
+    (step,) = of_configuration("paddleocr:line.yml", "after")
+    assert step == {"ctc": {"characters": ["\ufeffa", "a", "a\rb"]}}
+    (place / "open.txt").write_bytes(b"\xef\xbb\xbfa\nb")
     assert settled([{"labels": {"names": "open.txt"}}], "after", "") == [{"labels": {"names": ["a", "b"]}}]
 
 
@@ -286,6 +289,8 @@ def test_a_text_detectors_boxes_are_read(place: Path) -> None:
     (place / "page.yml").write_text(PAGE % "{name: DBPostProcess}")
     usual = {"threshold": 0.3, "score": 0.7, "most": 1000, "unclip": 2.0}
     assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": usual}]
-    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: poly}")
-    with pytest.raises(UsageError, match="`box_type: poly`"):
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: poly, score_mode: slow}")
+    assert of_configuration("paddleocr:page.yml", "after") == [{"text_boxes": {**usual, "form": "poly"}}]
+    (place / "page.yml").write_text(PAGE % "{name: DBPostProcess, box_type: round}")
+    with pytest.raises(UsageError, match="`box_type` is 'round', and not quad or poly"):
         of_configuration("paddleocr:page.yml", "after")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exporter.base.numbers.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, norms
+from exporter.base.numbers.norms import FLOOR, FLOOR_16, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, norms, unrounded
 
 if TYPE_CHECKING:
     from exporter.base.tensors import Array
@@ -106,8 +106,11 @@ class GoldenOutput:
 
     @property
     def floor(self) -> float:
-        """The smallest error that is measured in: of rounding in float32, or in float64 where nothing is narrower."""
-        return FLOOR_64 if self.wide else FLOOR
+        """The smallest error that is measured in: of rounding in float32, or in float64 where nothing is narrower.
+
+        Of float16 it is beyond the rounding of the output itself (:func:`exporter.base.numbers.norms.unrounded`).
+        """
+        return FLOOR_64 if self.wide else FLOOR_16 if self.dtype == "float16" else FLOOR
 
     @property
     def unit(self) -> tuple[float, float]:
@@ -293,7 +296,7 @@ def _measured(output: GoldenOutput) -> GoldenOutput:
         return output
     if not (np.isfinite(output.eager).all() and np.isfinite(output.truth).all()):
         return replace(output, gate="eager or float64 is not finite")
-    own, off = norms(output.truth), norms(output.eager.astype("float64") - output.truth)
+    own, off = norms(output.truth), norms(unrounded(output.truth, output.eager) - output.truth)
     scale = (max(output.scale[0], own[0]), output.scale[1]) if output.sampled else own
     if not scale[0] >= SMALLEST_SCALE:
         return replace(output, scale=scale, gate=f"the largest value ({scale[0]:.1e}) is zero or near the denormals")

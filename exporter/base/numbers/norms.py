@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Four times float32's unit roundoff: no e_ref is taken to be smaller (measured to bind in one output of eight).
 FLOOR = 4 * 2.0**-24
+#: The floor of float16's numbers, beyond half a step of their own. The usual budget of four is half a unit roundoff of
+#: float16: whatever is exact, and one step off everywhere, errs more, since half a step is more than 2⁻¹² of a number.
+FLOOR_16 = 2.0**-14
 #: The floor of outputs that are computed in float64 throughout: their truth is itself rounded in float64.
 FLOOR_64 = 2.0**-44
 #: Below it results lie near float32's denormals, which engines may flush.
@@ -42,22 +45,41 @@ def norms(value: Array) -> tuple[float, float]:
 def error(truth: Array, candidate: Array) -> tuple[float, float]:
     """Relative error of a candidate of the truth's shape in both norms; NaN where either is not finite.
 
-    Where the truth is zero throughout, any difference is infinitely large and none is zero.
+    Where the truth is zero throughout, any difference is infinitely large and none is zero. Of float16 it is what the
+    error has beyond the rounding of the answer itself.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        off = norms(np.asarray(candidate, dtype="float64") - np.asarray(truth, dtype="float64"))
+        off = norms(unrounded(truth, candidate) - np.asarray(truth, dtype="float64"))
     scale = norms(truth)
     return _divide(off[0], scale[0]), _divide(off[1], scale[1])
+
+
+def unrounded(truth: Array, candidate: Array) -> Array:
+    """A candidate in float64; of float16 that number which rounds to it and is nearest to the truth.
+
+    Rounding to float16 is 2⁻¹¹ of a number, and thousands of times what float32 computes wrong: it would hide that. A
+    number half-way between two is as near to both.
+    """
+    wide = np.asarray(candidate, dtype="float64")
+    if np.asarray(candidate).dtype != np.float16:
+        return wide
+    true = np.asarray(truth, dtype="float64")
+    side = np.where(true > wide, np.inf, -np.inf).astype("float16")
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.abs(np.nextafter(candidate, side).astype("float64") - wide)
+        half = np.where(np.isinf(step) & np.isfinite(wide), 16.0, step / 2)  # beyond 65504 the next would be 65536
+        nearest: Array = np.clip(true, wide - half, wide + half)
+    return nearest
 
 
 def ratio(truth: Array, candidate: Array, e_ref: tuple[float, float], floor: float = FLOOR) -> float:
     """The error ratio: how many times worse than eager float32 a candidate is, in the worse of the two norms.
 
-    No reference error is taken to be smaller than `floor`. NaN where the candidate is not finite, so callers must write
-    ``not (ratio <= budget)``.
+    No reference error is taken to be smaller than `floor`, nor than float16's own of a candidate in float16. NaN where
+    the candidate is not finite, so callers must write ``not (ratio <= budget)``.
     """
-    off = error(truth, candidate)
-    parts = [off[norm] / max(e_ref[norm], floor) for norm in (0, 1)]
+    off, least = error(truth, candidate), max(floor, FLOOR_16) if np.asarray(candidate).dtype == np.float16 else floor
+    parts = [off[norm] / max(e_ref[norm], least) for norm in (0, 1)]
     return math.nan if any(math.isnan(part) for part in parts) else max(parts)
 
 

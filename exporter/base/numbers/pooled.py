@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exporter.base.numbers.golden import GoldenCase, GoldenOutput
-from exporter.base.numbers.norms import above, norms
+from exporter.base.numbers.norms import above, norms, unrounded
 from exporter.base.numbers.rule import Judged
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Draws:
         expected, fresh = self.outputs[case], self.rows[case]
         truth = np.asarray(expected.truth, dtype="float64")
         with np.errstate(invalid="ignore", over="ignore"):
-            off = np.asarray(candidate, dtype="float64") - truth
+            off = unrounded(truth, candidate) - truth
             if 0 in self.varying and expected.index is None:
                 truth, off = truth[fresh], off[fresh]
             units = [expected.scale[norm] * max(expected.e_ref[norm], expected.floor) for norm in (0, 1)]

@@ -155,7 +155,7 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenO
         return "vacuous", "every case has the same output: another case's would have passed"
     sizes = {one.shape[0] if one.shape else -1 for one in all_cases}
     batched = expected.index is None and len(sizes) > 1 and -1 not in sizes  # a dimension that varies counts rows
-    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit, expected.floor)
+    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit, expected.floor, expected.dtype)
     if not distance > budget:
         return "vacuous", f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:
@@ -187,13 +187,22 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
 
 
 def nearest(
-    truth: Array, stranger: Array | None, batched: bool, e_ref: tuple[float, float], floor: float = FLOOR
+    truth: Array,
+    stranger: Array | None,
+    batched: bool,
+    e_ref: tuple[float, float],
+    floor: float = FLOOR,
+    dtype: str = "float64",
 ) -> tuple[str, float]:
     """The impostor of a float output with the smallest error ratio, and that ratio.
 
-    Equal rows are no impostor of themselves, else the case that asks for them could never be judged.
+    One of float16 comes rounded, as an answer does, and is judged like it. Equal rows are no impostor of themselves,
+    else the case that asks for them could never be judged.
     """
-    ratios = [(name, ratio(truth, impostor, e_ref, floor)) for name, impostor in impostors(truth, stranger, batched)]
+    kind, ratios = "float16" if dtype == "float16" else "float64", []
+    for name, impostor in impostors(truth, stranger, batched):
+        with np.errstate(over="ignore"):
+            ratios.append((name, ratio(truth, impostor.astype(kind), e_ref, floor)))
     return min((one for one in ratios if one[0] != _REVERSED or not one[1] <= SAME), key=lambda one: one[1])
 
 

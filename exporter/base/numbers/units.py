@@ -19,7 +19,7 @@ def in_human_units(expected: GoldenOutput, candidate: Array) -> dict[str, float]
     """
     if expected.exact:
         return {"rows": float(candidate.size), "agree": float((candidate == expected.eager).sum())}
-    found = {"relative": error(expected.truth, candidate)[1]}
+    found = {"relative": error(expected.truth, candidate.astype("float64"))[1]}
     if expected.index is None and candidate.ndim > 1 and candidate.shape[-1] > 1:
         agree = float((candidate.argmax(-1) == expected.eager.argmax(-1)).sum())
         found |= {"rows": float(candidate.size // candidate.shape[-1]), "agree": agree}

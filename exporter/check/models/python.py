@@ -93,7 +93,7 @@ def _number(run: Run, call: Call) -> Value:
         except (ValueError, OverflowError):
             return UNKNOWN
     if isinstance(value, Tensor) and run.forward:
-        number = ("number", value) if name in _TYPES else ()
+        number = ("number", value, name) if name in _TYPES else ()
         return Tensor((), True, value.inputs, boolean=name == "bool", value_number=number)
     return value if isinstance(value, Dim) else Scalar(name)
 

@@ -64,7 +64,10 @@ class ClassInfo:
 
     @cached_property
     def is_layer(self) -> bool:
-        """Whether it derives from a layer; a class with a `forward` and a base that cannot be read is taken for one."""
+        """Whether it derives from a layer; a class with a `forward` and a base that cannot be read is taken for one.
+
+        Not so in a file that imports PyTorch and never speaks of Paddle.
+        """
         unread = False
         for one in self.family:
             if isinstance(one, str):
@@ -73,7 +76,8 @@ class ClassInfo:
                 if one.startswith(_NOT_LAYERS):
                     return False
                 unread = unread or one not in ("builtins.object", "object")
-        return unread and self.method("forward") is not None and "__init__" in self.methods
+        of_torch = "import torch" in self.module.text and "paddle" not in self.module.text
+        return unread and not of_torch and self.method("forward") is not None and "__init__" in self.methods
 
     @cached_property
     def is_py_layer(self) -> bool:

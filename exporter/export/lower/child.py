@@ -66,10 +66,12 @@ class Trial:
     """A job that runs a layer once it is built and before it is traced: its address, and what it goes by.
 
     It takes a :class:`BuiltLayer` and answers with what the layer gave (:class:`~exporter.export.trace.outputs.Seen`).
+    `of_file` is the job that does so with a model that is a file, where that runs without a layer.
     """
 
     job: str
     spec: Spec
+    of_file: str = ""
 
 
 @dataclass(frozen=True)

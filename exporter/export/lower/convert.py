@@ -37,6 +37,7 @@ from exporter.export.lower.precision.base import Precision
 from exporter.export.lower.precision.child import LowerRequest, lower
 from exporter.export.lower.precision.refused import REFUSED
 from exporter.export.lower.stored import stored_digests
+from exporter.export.sources.direct import written_directly
 from exporter.export.trace.outputs import Seen
 from exporter.export.trained_ranges import ranges_in
 from exporter.process.answers import Event
@@ -104,7 +105,8 @@ def convert_all(
     derived = [name for name, after in formats.items() if after in formats]
     layer, wish = layer_and_wish(spec, checkpoint)
     destinations = [_destination(name, into) for name in formats if name not in derived]
-    written = _traced(destinations, layer, wish, trial, setting)
+    written = written_directly(destinations, layer, wish, trial, setting)
+    written = written or _traced(destinations, layer, wish, trial, setting)
     traced = next(iter(written.values()))
     artifacts = {name: answer.artifact for name, answer in written.items()}
     modules = [answer.modules for answer in written.values()]

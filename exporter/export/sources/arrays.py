@@ -7,7 +7,7 @@ that writes into it needs to carry nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.base.readers.program import Operator
@@ -48,6 +48,36 @@ def with_arrays(results: Sequence[Value], arrays: Mapping[int, TensorArray]) -> 
     """Return what :func:`without_arrays` took apart, in its order."""
     left = iter(results)
     return [arrays[place] if place in arrays else next(left) for place in range(len(results) + len(arrays))]
+
+
+def carried(grown: Iterable[TensorArray]) -> list[Value]:
+    """Return what a branch yields of arrays, and a loop hands on: their variables, in a traced PIR program."""
+    return [] if in_dygraph() or in_legacy_program() else [array.variable for array in grown]
+
+
+def taken_over(grown: Collection[TensorArray], results: Sequence[Value]) -> list[Value]:
+    """Give arrays the variables that :func:`carried` put behind other results; return those results."""
+    count = len(results) - len(carried(grown))
+    for array, variable in zip(grown, results[count:], strict=False):
+        array.variable = variable
+    return list(results[:count])
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The variables that arrays have before a branch; the second branch begins with the same."""
+
+    before: Sequence[tuple[TensorArray, Value]]
+
+    def put_back(self) -> None:
+        """Let each array have its variable again."""
+        for array, variable in self.before:
+            array.variable = variable
+
+
+def variables_of(values: Iterable[Value]) -> Variables:
+    """Return the variables of the arrays among values."""
+    return Variables([(value, value.variable) for value in values if isinstance(value, TensorArray)])
 
 
 def _create(operator: Operator, _values: Values) -> Sequence[Value]:

@@ -109,6 +109,47 @@ def _distinct(name: str, wanted: Sequence[str]) -> Runner:
     return run
 
 
+def _repeated(operator: Operator, values: Values) -> Sequence[Value]:
+    """Repeat as often as a tensor says; the function of this name has no legacy operator, and Python's writes one."""
+    import paddle
+
+    x, repeats = (tensor(values[number]) for number in operator.operands)
+    return [paddle.repeat_interleave(x, repeats, int(operator.attributes["axis"]))]
+
+
+def _middle(operator: Operator, values: Values) -> Sequence[Value]:
+    """Return the median without NaN; of a legacy program its Python asks for both results, as the kernel insists."""
+    import paddle
+
+    attributes = operator.attributes
+    x, *along = (values[number] for number in operator.operands)
+    axis = as_sizes(along[0]) if along else list(attributes["axis"])
+    axis = axis[0] if len(axis) == 1 else axis or None
+    result = paddle.nanmedian(tensor(x), axis, attributes["keepdim"], attributes["mode"])
+    return list(result) if isinstance(result, (list, tuple)) else [result, None]
+
+
+def _rank(operator: Operator, values: Values) -> Sequence[Value]:
+    """Return the rank of a matrix, which PIR's C++ declares as floats."""
+    import paddle
+
+    attributes = operator.attributes
+    x, *bounds = (tensor(values[number]) if number else None for number in operator.operands)
+    hermitian = attributes["hermitian"]
+    if operator.name == "matrix_rank_atol_rtol":
+        return [paddle.linalg.matrix_rank(x, hermitian=hermitian, atol=bounds[0], rtol=bounds[1])]
+    bound = bounds[0] if bounds else attributes["tol"]
+    return [paddle.linalg.matrix_rank(x, None if attributes["use_default_tol"] else bound, hermitian)]
+
+
+def _decoded(operator: Operator, values: Values) -> Sequence[Value]:
+    """Decode by Viterbi; PIR's C++ declares scores and paths as each other."""
+    import paddle
+
+    tensors = (tensor(values[number]) for number in operator.operands)
+    return list(paddle.text.viterbi_decode(*tensors, operator.attributes["include_bos_eos_tag"]))
+
+
 RUNNERS: Mapping[str, Runner] = {
     **{name: _tested(name) for name in ("all", "any")},
     **{name: _of_tensors(name) for name in ("equal_all", "exp", "expm1", "log", "log10", "log1p", "log2")},
@@ -117,10 +158,14 @@ RUNNERS: Mapping[str, Runner] = {
     "argmin": _extremum("argmin"),
     "logsumexp": _logsumexp,
     "expand_as": _expand_as,
+    **dict.fromkeys(("matrix_rank", "matrix_rank_atol_rtol", "matrix_rank_tol"), _rank),
+    "nanmedian": _middle,
+    "repeat_interleave_with_tensor_index": _repeated,
     "split": _pieces,
     "split_with_num": _pieces,
     "unbind": _alone("unbind"),
     "unique": _distinct("unique", ("return_index", "return_inverse", "return_counts")),
     "unique_consecutive": _distinct("unique_consecutive", ("return_inverse", "return_counts")),
     "unstack": _alone("unstack"),
+    "viterbi_decode": _decoded,
 }

@@ -13,6 +13,7 @@ from exporter.base.errors import ModelError
 from exporter.base.readers import named_parameters, read_program
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
+from exporter.export.sources.in_place import without_writes
 from exporter.export.sources.legacy import translated
 from exporter.export.sources.recorded import with_recorded_lines
 from exporter.export.sources.replay import run_block
@@ -39,6 +40,7 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
             block = with_recorded_lines(read_operators(translated(path, Path(place))), path)
         else:
             block = read_operators(path)
+    block = without_writes(block)
     _refuse_state(block, program)
     stored = named_parameters(path, Path(parameters)) if facts.weights else {}
     return _layer(block, stored, tuple(inputs))

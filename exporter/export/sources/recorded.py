@@ -14,6 +14,7 @@ from exporter.base.readers.base import map_file
 from exporter.base.readers.callstack import ATTRIBUTE, line_of
 from exporter.base.readers.program import Block, Operator
 from exporter.base.readers.wire import Field, root
+from exporter.export.sources.in_place import reads
 from exporter.export.sources.values import Value
 
 #: Runs an operator: what gives its results, when it is called.
@@ -43,17 +44,9 @@ def run_watched(operator: Operator, values: Mapping[int, Value], run: Run) -> Se
         return run()
     watcher = _watchers.pop()
     try:
-        return watcher(operator, [values[number] for number in _read_by(operator) if number in values], run)
+        return watcher(operator, [values[number] for number in reads(operator) if number in values], run)
     finally:
         _watchers.append(watcher)
-
-
-def _read_by(operator: Operator) -> Iterator[int]:
-    """Give the numbers of the values that an operator reads, in its blocks too, which take those around them."""
-    yield from operator.operands
-    for block in operator.blocks:
-        for inner in block.operators:
-            yield from _read_by(inner)
 
 
 def with_recorded_lines(block: Block, pdmodel: Path) -> Block:

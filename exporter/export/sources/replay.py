@@ -247,14 +247,18 @@ def _selected(operator: Operator, values: Values) -> Sequence[Value]:
 
 
 def _if(operator: Operator, values: Values) -> Sequence[Value]:
+    """Choose a block; a traced PIR program yields the arrays too, or nobody would need what only writes into them."""
     import paddle
 
     (condition,) = (tensor(values[number]) for number in operator.operands)
     results_of_turns: list[Mapping[int, arrays.TensorArray]] = []
+    outside = arrays.variables_of(values.values())
 
     def branch(block: Block) -> Value:
+        outside.put_back()
         results, grown = arrays.without_arrays(run_block(block, dict(values)))
         results_of_turns.append(grown)
+        results = [*results, *arrays.carried(grown.values())]
         return results[0] if len(results) == 1 else tuple(results) or None
 
     then, otherwise = operator.blocks
@@ -262,13 +266,14 @@ def _if(operator: Operator, values: Values) -> Sequence[Value]:
     if any(grown != results_of_turns[0] for grown in results_of_turns):
         raise _wrong(operator, "two branches give two arrays")
     results = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-    return arrays.with_arrays(results, results_of_turns[0])
+    grown = results_of_turns[0]
+    return arrays.with_arrays(arrays.taken_over(grown.values(), results), grown)
 
 
 def _while(operator: Operator, values: Values) -> Sequence[Value]:
     """Loop: the first operand says whether to begin, and the first that the block yields whether to go on.
 
-    An array is not carried: the loop writes into the one that stands outside.
+    An array is carried by a traced PIR program alone; else the loop writes into the one that stands outside.
     """
     import paddle
 
@@ -278,20 +283,22 @@ def _while(operator: Operator, values: Values) -> Sequence[Value]:
     outside = {numbers[place - 1]: array for place, array in grown.items()}
     numbers = [number for number in numbers if number not in outside]
 
-    def body(_going_on: Value, *carried: Value) -> list[Value]:
-        inside = {**values, **outside, **dict(zip(numbers, carried, strict=True))}
+    def body(_going_on: Value, *turn: Value) -> list[Value]:
+        inside = {**values, **outside, **dict(zip(numbers, arrays.taken_over(grown.values(), turn), strict=True))}
         results, written = arrays.without_arrays(run_block(block, inside))
         if written != grown:
             raise _wrong(operator, "a turn gives another array than it took")
-        return results
+        return [*results, *arrays.carried(grown.values())]
 
     results: Value = start
     if in_dygraph():  # Paddle's own loop would write each turn's values into the tensors that it began with (3.3.1)
         while bool(results[0]):
             results = body(*results)
     else:
-        results = paddle.static.nn.while_loop(lambda going_on, *_: going_on, body, start)
-    return arrays.with_arrays(results, grown)[1:]
+        results = paddle.static.nn.while_loop(
+            lambda going_on, *_: going_on, body, [*start, *arrays.carried(grown.values())]
+        )
+    return arrays.with_arrays(arrays.taken_over(grown.values(), results), grown)[1:]
 
 
 def _split(operator: Operator, values: Values) -> Sequence[Value]:
@@ -362,3 +369,16 @@ _SPECIAL: Mapping[str, Runner] = {
     "shadow_output": lambda operator, values: [],
     "builtin.set_parameter": lambda operator, values: [],
 }
+#: Of these the ones whose trace writes the same operator again.
+_WRITTEN_AGAIN = frozenset(
+    (
+        *("builtin.combine", "builtin.split", "split", "split_with_num", "full", "full_int_array", "cast"),
+        *("batch_norm_", "batch_norm", "nearest_interp", "linear_interp", "bilinear_interp", "trilinear_interp"),
+        *("bicubic_interp", "conv2d_transpose", "depthwise_conv2d_transpose"),
+    )
+)
+
+
+def written_again(name: str) -> bool:
+    """Return whether a trace of the replayed operator writes that operator, with its own attributes."""
+    return name not in _SPECIAL or name in _WRITTEN_AGAIN

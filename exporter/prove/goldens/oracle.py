@@ -245,7 +245,7 @@ def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
     generator = np.random.default_rng(seed)
     for parameter in twin.parameters():
         value = parameter.numpy()
-        if value.dtype.kind == "f":
+        if _moves(value):
             side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
             with np.errstate(over="ignore"):
                 moved = np.nextafter(value, side)
@@ -253,6 +253,11 @@ def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
             parameter.set_value(np.where(np.isfinite(value) & np.isfinite(moved), moved, value))
     twin.eval()
     return twin
+
+
+def _moves(value: Array) -> bool:
+    """Whether a step of its dtype is a rounding: of float16 it is as large as the faults that are looked for."""
+    return value.dtype.kind == "f" and value.dtype.itemsize > 2
 
 
 def _untold(eager: Array) -> Truth:
@@ -267,7 +272,7 @@ def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:
     generator = np.random.default_rng(seed)
     moved = dict(inputs)
     for name, value in inputs.items():
-        if value.dtype.kind == "f":
+        if _moves(value):
             side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
             moved[name] = np.where(value == np.rint(value), value, np.nextafter(value, side))
     return moved

@@ -153,7 +153,7 @@ _PATTERNS: tuple[Callable[[Array, np.random.Generator], Array], ...] = (
     lambda value, _: np.abs(value),
     lambda value, _: np.ones_like(value),
     lambda value, generator: np.broadcast_to(generator.standard_normal(value.shape[1:]), value.shape),
-    lambda value, _: value * (np.arange(value.size).reshape(value.shape) < value.size / max(len(value), 1)),
+    lambda value, _: value * (np.arange(value.size).reshape(value.shape) < np.prod(value.shape[1:])),
 )
 
 

@@ -56,7 +56,8 @@ class Facts:
 
     `sizes` are the bytes of each variant's files, `engines` those that the spec asks for. `searched` are the precisions
     that keep layers by a search, `fronts` what it tried. `open_ends` are sentences on what the release could not show
-    of the model, `signed` is one on its signature. `code` is the commit that the model's code was at.
+    of the model, `signed` is one on its signature. `code` is the commit that the model's code was at. `promised` says
+    what callers send of an input, by its name.
     """
 
     inputs: tuple[TensorSpec, ...] = ()
@@ -75,3 +76,4 @@ class Facts:
     code: State | None = None
     signed: str = ""
     timed: Timed | None = None
+    promised: Mapping[str, str] = field(default_factory=dict)

@@ -30,7 +30,8 @@ def trial(spec: Spec) -> Trial:
 
 def observed(spec: Spec) -> Trial:
     """Return what has a conversion run the layer of a spec that was tried before, to promise what it gives."""
-    return Trial(child.observe.address, spec.without_verdict())
+    of_file = child.observe_file.address if spec.model == FACTORY else ""
+    return Trial(child.observe.address, spec.without_verdict(), of_file)
 
 
 def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
-from exporter.base.tensors import Array
+from exporter.base.tensors import Array, TensorMap
 from exporter.engines.paddle import call_layer, named_arrays
 from exporter.export.lower.child import BuiltLayer
 from exporter.export.trace.blame import blamed
@@ -74,7 +74,7 @@ def try_cases(request: TryRequest) -> None:
     _draw(spec, rows)
     doing("building the layer")
     layer = _layer(spec, request)
-    _run_sizes(layer, spec, rows)
+    _run_layer(layer, spec, rows)
     if request.rated and recipe and data:
         _rate(layer, spec, recipe, data)
 
@@ -83,13 +83,13 @@ def try_cases(request: TryRequest) -> None:
 def try_layer(built: BuiltLayer) -> Seen:
     """Try a layer that is built already as :func:`try_cases` does, for a spec that needs no data; raises as that."""
     _draw(built.spec, None)
-    return _run_sizes(built.layer, built.spec, None)
+    return _run_layer(built.layer, built.spec, None)
 
 
 @job
 def observe(built: BuiltLayer) -> Seen:
     """Run a layer that was tried before at two of the promised sizes, with the recipe's data if the spec needs them."""
-    return _run_sizes(built.layer, built.spec, real_rows(built.spec), most=2)
+    return _run_layer(built.layer, built.spec, real_rows(built.spec), most=2)
 
 
 def _draw(spec: Spec, rows: Rows | None) -> None:
@@ -99,9 +99,31 @@ def _draw(spec: Spec, rows: Rows | None) -> None:
             draw(spec, case, rows)
 
 
-def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None, most: int | None = None) -> Seen:
+@job
+def observe_file(built: BuiltLayer) -> Seen:
+    """Run a model that is a file, and no layer, at two of the promised sizes: it takes arrays by name."""
+    return _run_sizes(built.spec, lambda _dims, inputs: built.layer(inputs), None, most=2)
+
+
+def _run_layer(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None, most: int | None = None) -> Seen:
     """Run the layer at the promised sizes, as many as there is time for, and return what it gives."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
+
+    def run(dims: Mapping[str, int], inputs: TensorMap) -> object:
+        said = _said(dims)
+        with blamed(f"forward at {said}" if said else "forward", layer), checked_places(layer, inputs):
+            try:
+                return _run(layer, [inputs[name] for name in order])
+            except OutOfRange as refusal:
+                raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
+
+    return _run_sizes(spec, run, rows, most)
+
+
+def _run_sizes(
+    spec: Spec, run: Callable[[Mapping[str, int], TensorMap], object], rows: Rows | None, most: int | None
+) -> Seen:
+    """Run what takes a size and its inputs, as :func:`_run_layer` does."""
     began, per_byte, seen = time.process_time(), 0.0, Seen()
     few, more = _points(spec)
     for dims in (few + more)[:most]:
@@ -112,15 +134,14 @@ def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None, most: int 
         if time.process_time() - began + per_byte * size > (_SECONDS if dims in few else _SECONDS_OF_ROWS):
             break
         started = time.process_time()
-        said = ", ".join(f"{name}={size}" for name, size in dims.items())
-        doing(f"running forward at {said}" if said else "running forward")
-        with blamed(f"forward at {said}" if said else "forward", layer), checked_places(layer, inputs):
-            try:
-                seen = seen.with_run(_run(layer, [inputs[name] for name in order]))
-            except OutOfRange as refusal:
-                raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
+        doing(f"running forward at {_said(dims)}" if dims else "running forward")
+        seen = seen.with_run(run(dims, inputs))
         per_byte = (time.process_time() - started) / max(size, 1)
     return seen
+
+
+def _said(dims: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in dims.items())
 
 
 def _can_lack(asked: Input) -> bool:

@@ -20,6 +20,7 @@ from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import effective_budget, fixed_dims
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench, run_engines
+from exporter.prove.proofs.quantisation.injected import Sources, sources_of_noise
 from exporter.prove.proofs.quantisation.noise import LayerNoise, Suffering, suffering
 from exporter.prove.root_cause.witness import Witnesses
 from exporter.prove.verdict.claim import Claim, Evidence
@@ -111,6 +112,7 @@ class Harness:
     evidence: dict[Claim, Evidence] = field(default_factory=dict)
     _results: dict[Run, Mapping[Claim, Evidence]] = field(default_factory=dict)
     _noise: dict[str, Suffering] = field(default_factory=dict)
+    _sources: dict[str, Sources] = field(default_factory=dict)
 
     @property
     def spec(self) -> Spec:
@@ -156,6 +158,18 @@ class Harness:
         if artifact.variant not in self._noise:
             self._noise[artifact.variant] = suffering(self.bench, artifact, self.setting)
         return self._noise[artifact.variant]
+
+    def source_of_noise(self, artifact: Artifact, output: str) -> str:
+        """What costs an output of a variant most, as a sentence: where noise arises, or the layer that suffers most.
+
+        The latter where that cannot be measured, and where this CPU cuts products off, which no single rounding shows.
+        """
+        own = self.suffering(artifact)
+        if own.cut_off:
+            return own.worst
+        if artifact.variant not in self._sources:
+            self._sources[artifact.variant] = sources_of_noise(self.bench, artifact, self.setting)
+        return self._sources[artifact.variant].worst(output) or own.worst
 
     def run_of(self, claim: Claim) -> Run:
         """The run that a claim is about."""

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from exporter.base.numbers.norms import ratio
+import numpy as np
+
+from exporter.base.numbers.norms import FLOOR, ratio
 from exporter.base.tensors import Array, TensorMap
 from exporter.prove.root_cause.constants import MadeOf, scaled_error
 
@@ -59,24 +61,44 @@ class SublayerCall:
 
 @dataclass(frozen=True)
 class TensorFact:
-    """What is known of a tensor: `e_ref` is eager's own error by the largest value and by the L2 norm."""
+    """What is known of a tensor: `e_ref` is eager's own error by the largest value and by the L2 norm.
+
+    No error is taken to be smaller than `floor`, which is lower where all inputs are float64.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     finite: bool
     e_ref: tuple[float, float]
+    floor: float = FLOOR
+
+    def off(self, truth: Array, value: Array) -> float:
+        """The error ratio of a value; of whole numbers and booleans 0 where all are equal, else infinity."""
+        if truth.dtype.kind != "f":
+            return 0.0 if np.array_equal(truth, value) else math.inf
+        return ratio(truth, value, self.e_ref, self.floor)
+
+
+@dataclass(frozen=True)
+class FirstOff:
+    """What is wrong first in a program traced anew: its operators in words, and the user's line that calls the last."""
+
+    operators: str
+    line: str
 
 
 @dataclass(frozen=True)
 class Trace:
     """The calls of the sublayers in one case, and what is known of each of their tensors by its key.
 
-    `derived` is what operators with constants make of values of a program that was traced anew, by their names there.
+    `derived` is what operators with constants make of values of a program that was traced anew, by their names there,
+    and `first_off` what is wrong in that program, if anything is.
     """
 
     calls: tuple[SublayerCall, ...]
     facts: Mapping[int, TensorFact]
     derived: MadeOf = field(default_factory=dict)
+    first_off: FirstOff | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +163,7 @@ class Shown:
         if fact is None or not fact.finite or not math.prod(fact.shape):
             return None
         truth = self._observed.truth(key)
-        ratios = [ratio(truth, value, fact.e_ref) for value in self._by_look[_look(truth)]]
+        ratios = [fact.off(truth, value) for value in self._by_look[look(truth)]]
         return min((off for off in ratios if not math.isnan(off)), default=math.inf)
 
 
@@ -159,8 +181,8 @@ class Followed:
             name
             for name, value in self._fresh.items()
             if name in self._observed.trace.derived
-            and _look(value) == _look(truth)
-            and ratio(truth, value, fact.e_ref) <= self._threshold
+            and look(value) == look(truth)
+            and fact.off(truth, value) <= self._threshold
         ]
         return min((self._made_of(name, fact.e_ref) for name in same), default=math.inf)
 
@@ -173,7 +195,7 @@ class Followed:
             return math.inf
         value = self._fresh[name]
         scaled = scaled_error(self._fresh[before], value, e_ref)
-        ratios = [ratio(value, other, scaled) for other in self._by_look[_look(value)]]
+        ratios = [ratio(value, other, scaled) for other in self._by_look[look(value)]]
         off = min((one for one in ratios if not math.isnan(one)), default=math.inf)
         if off <= self._threshold or name not in self._observed.trace.derived:
             return off
@@ -183,11 +205,12 @@ class Followed:
 def _by_look(values: Iterable[Array]) -> Mapping[Look, list[Array]]:
     alike: dict[Look, list[Array]] = defaultdict(list)
     for value in values:
-        alike[_look(value)].append(value)
+        alike[look(value)].append(value)
     return alike
 
 
-def _look(value: Array) -> Look:
+def look(value: Array) -> Look:
+    """What a value has in common with any that may be the same."""
     return (value.dtype.kind == "f", *value.shape)
 
 

@@ -6,26 +6,33 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from exporter.base.errors import ModelError
-from exporter.base.numbers.norms import error
+from exporter.base.numbers.norms import FLOOR, FLOOR_64, error
+from exporter.base.readers.program import Block, Operator, read_operators
 from exporter.base.tensors import Array, TensorMap, recorded_inputs, save_scratch
 from exporter.engines.base import EngineRefused, Runnable, SourceModel
 from exporter.engines.paddle import border, call_layer
 from exporter.export.lower.base import Wish
+from exporter.export.lower.onnx_program.effects import flat
+from exporter.export.trace.blame import operator_line
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import bind_inputs, trace
+from exporter.paddle.user_line import reported_to
 from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.oracle import Oracle, make_oracle
-from exporter.prove.root_cause.align import TensorFact, Trace
-from exporter.prove.root_cause.constants import MadeOf, made_with_constants
+from exporter.prove.root_cause.align import FirstOff, Observed, Shown, TensorFact, Trace, worst
+from exporter.prove.root_cause.constants import made_with_constants
+from exporter.prove.root_cause.locate import is_narrow
+from exporter.prove.root_cause.origin import Left, Lines, first_off, in_words
 from exporter.prove.root_cause.taps.kinds.pir import tap
-from exporter.prove.root_cause.watch import Call, watching
+from exporter.prove.root_cause.watch import Call, short_path, watching
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,22 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     tensors, facts = _collect(calls, exact, float32_runs)
+    if any(value.dtype.name in ("float16", "float32") for value in inputs.values()):
+        floor = FLOOR
+    else:
+        floor = FLOOR_64
+    facts = {key: replace(fact, floor=floor) if fact.dtype == "float64" else fact for key, fact in facts.items()}
     save_scratch(into / "values.safetensors", tensors)
-    derived, why_not = _trace_fresh(layer, source, inputs, into)
-    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts, derived), why_not)
+    told = Trace(tuple(call.described() for call in calls), facts)
+    with _folders() as folders:
+        try:
+            fresh = _trace_fresh(layer, source, inputs, folders)
+        except (ModelError, EngineRefused) as refusal:
+            return ObserveAnswer(told, str(refusal))
+        save_scratch(into / "fresh.safetensors", fresh.values)
+        told = replace(told, derived=made_with_constants(fresh.program))
+        off = worst(Shown(Observed(told, tensors), fresh.values), told.calls[0].outputs)
+        return ObserveAnswer(replace(told, first_off=_first_off(fresh, oracle, inputs) if is_narrow(off) else None), "")
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
@@ -136,23 +156,57 @@ def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array,
     return truth, replace(fact, e_ref=(float(max(by_max)), float(max(by_l2))))
 
 
-def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, into: Path) -> tuple[MadeOf, str]:
-    """Write what a program traced and saved just now puts out; answer what it makes with constants, and why not."""
+@dataclass(frozen=True)
+class _Fresh:
+    """A program that was traced and saved just now: its layer, its file, and its values in the case."""
+
+    layer: Any
+    program: Path
+    values: dict[str, Array]
+
+
+def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, folders: tuple[Path, Path]) -> _Fresh:
+    """Trace a layer and run its program with every value put out.
+
+    Raises:
+        ModelError, EngineRefused: it cannot be traced, or its program does not run.
+    """
     from exporter.engines.kinds.jit_load import plugin as jit_load
     from exporter.export.lower.kinds.pir import plugin as pir
 
     doing("tracing the layer anew")
+    plain, tapped = folders
+    traced = trace(layer, source.inputs, source.outputs, source.fixed)
+    pir.write(traced, None, plain, Wish())
+    artifact = Runnable("pir", tapped, pir.model, tuple(inputs), tap(plain, tapped))
+    with jit_load.open(artifact, "cpu") as session:
+        return _Fresh(traced.layer, plain / pir.model, dict(session.run(inputs)))
+
+
+def _first_off(fresh: _Fresh, oracle: Oracle, inputs: TensorMap) -> FirstOff | None:
+    """Which operators of the program give something else first than the lines of the eager layer leave."""
+    import paddle
+
+    lines = Lines()
+    paddle.jit.enable_to_static(False)  # the layer was traced, and would run its program
     try:
-        traced = trace(layer, source.inputs, source.outputs, source.fixed)
-        with _folders() as (plain, tapped):
-            pir.write(traced, None, plain, Wish())
-            names = tap(plain, tapped)
-            artifact = Runnable("pir", tapped, pir.model, tuple(inputs), names)
-            with jit_load.open(artifact, "cpu") as session:
-                save_scratch(into / "fresh.safetensors", session.run(inputs))
-            return made_with_constants(plain / pir.model), ""
-    except (ModelError, EngineRefused) as refusal:
-        return {}, str(refusal)
+        with border(), reported_to(lines):
+            call_layer(oracle.eager, oracle.order, inputs)
+    finally:
+        paddle.jit.enable_to_static(True)
+    program = read_operators(fresh.program)
+    suspects = first_off([*map(Left, inputs.values()), *lines.values], fresh.values, program)
+    line_of = partial(_line, program=program, layer=fresh.layer)
+    operators = suspects.told(line_of)
+    if not operators:
+        return None
+    path, _, number = line_of(operators[-1]).rpartition(":")
+    return FirstOff(in_words(operators), f"{short_path(Path(path))}:{number}" if path else "")
+
+
+def _line(operator: Operator, program: Block, layer: Any) -> str:
+    alike = [candidate.index for candidate in flat(program) if candidate.name == operator.name]
+    return operator.line or operator_line(layer, operator.name, alike.index(operator.index), len(alike))
 
 
 @contextlib.contextmanager

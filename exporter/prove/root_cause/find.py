@@ -17,7 +17,7 @@ from exporter.prove.root_cause.part import Captured
 from exporter.prove.root_cause.program import program_values
 from exporter.prove.root_cause.repro import leave
 from exporter.prove.root_cause.search import Search
-from exporter.prove.root_cause.stage import came_in_at
+from exporter.prove.root_cause.stage import came_in_at, traced_wrong
 from exporter.prove.root_cause.witness import NOT_HERE, Witness
 from exporter.prove.verdict.blame import Blame
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
@@ -129,12 +129,23 @@ def _by_sublayer(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place |
         stage = "eager", "eager float32 itself is far from float64 there"
     else:
         place, why_not, distance = _locate_program(search, run, claim, witness)
-        stage = came_in_at(search, run, claim, witness) if place is not None else ("", "")
+        traced = traced_wrong(search, run, claim, witness)
+        stage = came_in_at(search, run, claim, witness) if place is not None or traced else ("", "")
+        if place is None and traced:
+            return replace(_of_trace(claim, witness), stage=stage[0], reason=stage[1]), None, None
     if place is None or distance is None:
         return Blame(claim, "", why_not), None, None
     blame = describe(claim, stage, place, witness.observed)
+    if blame.stage == "trace" and (blame.own or not blame.line):
+        blame = replace(blame, line=_of_trace(claim, witness).line or blame.line)
     allowed = WORST_E_REF / 4 if blame.stage == "eager" else search.bench.budget
     return replace(blame, layers=layers_of(witness.observed, distance, place, allowed)), place, witness
+
+
+def _of_trace(claim: Claim, witness: Witness) -> Blame:
+    """The code of the whole layer, with the line of what its program has wrong first."""
+    first, root = witness.observed.trace.first_off, witness.observed.calls[0]
+    return Blame(claim, "", "", path=".", kind=root.kind, line=first.line if first else "", own=True)
 
 
 def _locate_program(

@@ -14,11 +14,10 @@ from exporter.prove.verdict.plan import ENGINES, Run
 
 def came_in_at(search: Search, run: Run, claim: Claim, witness: Witness) -> tuple[str, str]:
     """The stage, and a sentence that says how it is known."""
-    bench = search.bench
     if run.format == "source":
-        return "trace", "the traced layer differs from eager"
-    if witness.fresh is not None and not witness.sound(bench.budget):
-        return "trace", "a program traced from the source just now is wrong in the same case"
+        return "trace", f"the traced layer differs from eager{_first_off(witness)}"
+    if traced_wrong(search, run, claim, witness):
+        return "trace", f"a program traced from the source just now is wrong in the same case{_first_off(witness)}"
     stored = search.verdict.evidence.get(Claim(run.format, run.precision, kind="weights"))
     if stored is not None and stored.outcome is Outcome.MISMATCH:
         return "lower", f"the file does not store what was trained: {stored.reason}"
@@ -29,6 +28,22 @@ def came_in_at(search: Search, run: Run, claim: Claim, witness: Witness) -> tupl
     if others:
         return "lower", f"{traced}, and {' and '.join([run.engine, *others])} agree that this file computes it wrong"
     return "lower or engine", f"{traced}; no other engine here runs this file, so it or {run.engine} is wrong"
+
+
+def traced_wrong(search: Search, run: Run, claim: Claim, witness: Witness) -> bool:
+    """Whether a program that is traced and in no file yet is wrong in the case: no engine is to blame for that."""
+    if run.engine == "eager":
+        return False
+    if witness.fresh is not None and not witness.sound(search.bench.budget):
+        return True
+    static = replace(claim, format="source", precision="fp32", engine="static")
+    evidence = search.verdict.evidence.get(static)
+    return evidence is not None and evidence.outcome is Outcome.MISMATCH
+
+
+def _first_off(witness: Witness) -> str:
+    first = witness.observed.trace.first_off
+    return f"; what is off first is made by {first.operators}" if first else ""
 
 
 def _other_engines(search: Search, run: Run, claim: Claim) -> dict[str, bool]:

@@ -158,12 +158,12 @@ def _calling_line() -> str:
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith((_OURS, "<")) and not any(part in name for part in _MACHINERY):
-            return f"{_short(Path(name))}:{frame.f_lineno}"
+            return f"{short_path(Path(name))}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
 
-def _short(path: Path) -> str:
+def short_path(path: Path) -> str:
     """Relative to a package folder or to the working folder: readable, and the same on every machine."""
     for base in sorted((Path(one or ".").resolve() for one in sys.path), key=lambda one: -len(one.parts)):
         if path.is_relative_to(base):

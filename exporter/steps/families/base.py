@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.steps.configuration import Configuration
@@ -236,10 +236,11 @@ class Place:
     file: Path
     name: str
 
-    def lines(self, given: str) -> list[str]:
+    def lines(self, given: str, encoding: Literal["utf-8", "utf-8-sig"] = "utf-8-sig") -> list[str]:
         """Return the lines of a dictionary that a configuration names, seen from its folder, those above it, or here.
 
-        An empty line counts as well: PaddleOCR and PaddleX make a class of each (ppocr 3.1, `BaseRecLabelDecode`).
+        An empty line counts as well: PaddleOCR and PaddleX make a class of each (ppocr 3.1, `BaseRecLabelDecode`). So
+        does a byte order mark with `utf-8`: there it is a part of the first character.
 
         Raises:
             UsageError: there is no such file, or it is no UTF-8.
@@ -247,7 +248,7 @@ class Place:
         for folder in (Path(), self.file.parent, *self.file.parent.parents):
             if (path := folder / given).is_file():
                 try:
-                    text = path.read_bytes().decode("utf-8-sig")
+                    text = path.read_bytes().decode(encoding)
                 except UnicodeDecodeError as error:
                     what = f"the dictionary is no UTF-8 at byte {error.start}"
                     raise UsageError(what, where=str(path), hint="save the file as UTF-8") from error

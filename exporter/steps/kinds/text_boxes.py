@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -15,18 +14,21 @@ if TYPE_CHECKING:
 
 #: The shortest side of a box, in pixels of the map; behind the unclipping two more.
 _SHORTEST = 3
-#: How far the arc of a corner may be from a circle, in pixels (Clipper's default).
-_ARC = 0.25
+#: How far a polygon may be from its border, over the length of that.
+_OF_LENGTH = 0.002
 
 
 class TextBoxes(Step):
     """Of probabilities [1, height, width] the boxes of text as int32 [boxes, 4 corners, 2], in pixels of the map.
 
-    As PaddleOCR's `DBPostProcess` with `box_type: quad` does: the borders of what lies above `threshold`, the last
-    `most` of them, each as the smallest rectangle around it; those whose mean probability is at least `score` grow by
-    `unclip` times their area over their length. `dilate` widens what lies above by a pixel; the mean is that `within`
-    the `box`, or the `contour`. `scores` in the state holds the means, float32. Scaling to the picture is left to the
-    runtime.
+    As PaddleOCR's `DBPostProcess` does: the borders of what lies above `threshold`, the last `most` of them, each as
+    the smallest rectangle around it; those whose mean probability is at least `score` grow by `unclip` times their area
+    over their length. `dilate` widens what lies above by a pixel; the mean is that `within` the `box`, or the
+    `contour`. `scores` in the state holds the means, float32. Scaling to the picture is left to the runtime.
+
+    With `form: poly` each border stays what it is but for 0.002 of its length, and those that are no single piece when
+    grown are left out: the points of all boxes as int32 [points, 2], and in the state `corners`, int64 [boxes], how
+    many each box has. Each begins at its topmost corner.
     """
 
     axes: ClassVar[Sequence[int]] = (2, 3)
@@ -38,43 +40,75 @@ class TextBoxes(Step):
     unclip: Annotated[float, Field(gt=0)] = 2.0
     dilate: bool = False
     within: Literal["box", "contour"] = "box"
+    form: Literal["quad", "poly"] = "quad"
 
     def apply(self, state: State) -> dict[str, Array]:
         import numpy as np
 
-        after = super().apply(state)
-        framed = self._found(_map(state[VALUE]))
-        return {**after, "scores": np.asarray([score for _, score in framed], "float32")}
+        after, found = super().apply(state), self._found(_map(state[VALUE]))
+        after["scores"] = np.asarray([score for _, score in found], "float32")
+        if self.form == "poly":
+            after["corners"] = np.asarray([len(box) for box, _ in found], "int64")
+        return after
 
     def run(self, value: Array) -> Array:
         import numpy as np
 
         boxes = [box for box, _ in self._found(_map(value))]
+        if self.form == "poly":
+            return np.concatenate([np.zeros((0, 2), "int32"), *boxes])
         return np.asarray(boxes, "int32").reshape(-1, 4, 2)
 
     def _found(self, likely: Array) -> list[tuple[Array, float]]:
         """Each box with its mean."""
         import numpy as np
 
-        from exporter.steps.contours import borders, smallest_rectangle
+        from exporter.steps.contours import borders
 
         above = likely > self.threshold
         if self.dilate:  # a kernel of 2 x 2 whose anchor is below and at the right
             wide = np.pad(above, ((1, 0), (1, 0)))
             above = wide[1:, 1:] | wide[:-1, 1:] | wide[1:, :-1] | wide[:-1, :-1]
-        framed: list[tuple[Array, float]] = []
-        for border in borders(above)[: self.most]:
-            box, shortest = smallest_rectangle(border)
-            if shortest < _SHORTEST:
-                continue
-            mean = _mean(likely, box if self.within == "box" else border)
-            if self.score > mean:
-                continue
-            grown, shortest = smallest_rectangle(_grown(box, self.unclip))
-            if shortest >= _SHORTEST + 2:
-                height, width = likely.shape
-                framed.append((np.clip(np.rint(grown), 0, (width, height)).astype("int32"), mean))
-        return framed
+        shape = self._polygon if self.form == "poly" else self._rectangle
+        framed = [shape(border, likely) for border in borders(above)[: self.most]]
+        return [box for box in framed if box is not None]
+
+    def _rectangle(self, border: Array, likely: Array) -> tuple[Array, float] | None:
+        from exporter.steps.contours import smallest_rectangle
+        from exporter.steps.polygons import area_over_length, around
+
+        box, shortest = smallest_rectangle(border)
+        if shortest < _SHORTEST:
+            return None
+        mean = _mean(likely, box if self.within == "box" else border)
+        if self.score > mean:
+            return None
+        grown, shortest = smallest_rectangle(around(box, area_over_length(box) * self.unclip))
+        return (_inside(grown, likely), mean) if shortest >= _SHORTEST + 2 else None
+
+    def _polygon(self, border: Array, likely: Array) -> tuple[Array, float] | None:
+        from exporter.steps.contours import smallest_rectangle
+        from exporter.steps.polygons import area_over_length, around, corners, enclosed, length, simplified
+
+        turns = corners(border)
+        points = simplified(turns, _OF_LENGTH * length(turns))
+        if len(points) < 4:
+            return None
+        mean = _mean(likely, points.astype("float64"))
+        if self.score > mean:
+            return None
+        grown = enclosed(around(points, area_over_length(points) * self.unclip))
+        if len(grown) != 1 or smallest_rectangle(grown[0])[1] < _SHORTEST + 2:
+            return None
+        return _inside(grown[0], likely), mean
+
+
+def _inside(box: Array, likely: Array) -> Array:
+    """Whole corners within the map."""
+    import numpy as np
+
+    height, width = likely.shape
+    return np.asarray(np.clip(np.rint(box), 0, (width, height)), "int32")
 
 
 def _map(value: Array) -> Array:
@@ -96,52 +130,6 @@ def _mean(likely: Array, corners: Array) -> float:
     mask = filled((corners - low).astype("int64"), tall, wide)
     part = likely[low[1] : high[1] + 1, low[0] : high[0] + 1]
     return float(part[mask].astype("float64").mean())
-
-
-def _grown(box: Array, ratio: float) -> Array:
-    """The points around a box at a distance of `ratio` times its area over its length, as Clipper 6.4 rounds them.
-
-    The corners are cut to whole pixels first, as pyclipper does; of a convex polygon the union that Clipper ends with
-    changes nothing.
-    """
-    import numpy as np
-
-    sides = np.roll(box, -1, axis=0) - box
-    area = abs(float((box[:, 0] * np.roll(box[:, 1], -1) - np.roll(box[:, 0], -1) * box[:, 1]).sum())) / 2
-    distance = area * ratio / float(np.linalg.norm(sides, axis=1).sum())
-    corners = [tuple(corner) for corner in np.trunc(box).astype("int64").tolist()]
-    corners = [corner for at, corner in enumerate(corners) if corner != corners[at - 1]]
-    if sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(corners, [*corners[1:], corners[0]], strict=True)) < 0:
-        corners = corners[::-1]
-    arc = min(_ARC, distance * _ARC)
-    steps = min(math.pi / math.acos(1 - arc / distance), distance * math.pi)
-    turn = 2 * math.pi / steps
-    normals = [_normal(a, b) for a, b in zip(corners, [*corners[1:], corners[0]], strict=True)]
-    points: list[tuple[int, int]] = []
-    for at, (x, y) in enumerate(corners):
-        before, behind = normals[at - 1], normals[at]
-        sine = max(-1.0, min(1.0, before[0] * behind[1] - behind[0] * before[1]))
-        cosine = before[0] * behind[0] + before[1] * behind[1]
-        across, down = before
-        for _ in range(max(_rounded(steps / (2 * math.pi) * abs(math.atan2(sine, cosine))), 1)):
-            points.append((_rounded(x + across * distance), _rounded(y + down * distance)))
-            across, down = (
-                across * math.cos(turn) - math.sin(turn) * down,
-                across * math.sin(turn) + down * math.cos(turn),
-            )
-        points.append((_rounded(x + behind[0] * distance), _rounded(y + behind[1] * distance)))
-    return np.asarray(points, "int64")
-
-
-def _normal(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[float, float]:
-    across, down = b[0] - a[0], b[1] - a[1]
-    length = math.hypot(across, down)
-    return down / length, -across / length
-
-
-def _rounded(number: float) -> int:
-    """Half away from zero."""
-    return int(number - 0.5) if number < 0 else int(number + 0.5)
 
 
 plugin: type[Step] = TextBoxes

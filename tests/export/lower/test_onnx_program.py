@@ -25,7 +25,7 @@ from exporter.export.lower.kinds.pir import plugin as pir_format
 from exporter.export.lower.onnx_program.call import Call, wide
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 from exporter.export.lower.onnx_program.ops import OPERATORS
-from exporter.export.lower.onnx_program.write import OPSETS, from_program
+from exporter.export.lower.onnx_program.write import OPSETS, from_program, program_in
 from exporter.export.lower.stored import stored_digests
 from exporter.export.trace.traced import Traced, trace
 from exporter.prove.proofs.kinds.weights import prove_trained
@@ -182,6 +182,15 @@ def test_what_has_no_conversion_is_refused_by_name(tmp_path: Path) -> None:
     assert not list((tmp_path / "onnx").iterdir()), "no file is left"
 
 
+def test_what_onnx_runtime_lacks_in_float64_is_refused_at_its_operator(tmp_path: Path) -> None:
+    layer = paddle.nn.Sequential(paddle.nn.Conv2D(2, 3, 3), paddle.nn.GELU())
+    layer.to(dtype="float64")
+    doubles = (TensorSpec("input", "float64", ("batch", 2, 5, 5)),)
+    traced_to_pir(layer, tmp_path, doubles)
+    with pytest.raises(ModelError, match=r"conv2d.*ONNX Runtime does not compute Conv in float64; cast"):
+        write_program(tmp_path, inputs=doubles)
+
+
 def test_a_1_in_einsum_meets_the_batch(tmp_path: Path) -> None:
     layer = Banked()
     traced_to_pir(layer, tmp_path)
@@ -208,7 +217,7 @@ def test_a_later_opset_is_written_only_where_none_was_asked_for(tmp_path: Path) 
 @pytest.mark.parametrize("opset", [16, 22])
 def test_an_opset_that_is_not_written_is_a_usage_error(small: tuple[Path, Any, Traced], opset: int) -> None:
     with pytest.raises(UsageError, match=f"opset {opset} is not written"):
-        from_program(small[0] / "pir", opset)
+        from_program(program_in(small[0] / "pir"), opset)
 
 
 def called(name: str, attributes: dict[str, Any], operands: int = 1) -> Call:

@@ -62,11 +62,39 @@ class Chosen(Grown):
         return paddle.concat(parts, 0), y
 
 
+class Appended(Grown):
+    """Two branches append, and give nothing else."""
+
+    def forward(self, x, turns):
+        parts = [x]
+        if turns > 2:
+            parts.append(self.step(x))
+        else:
+            parts.append(x * 2)
+        return paddle.concat(parts, 0)
+
+
+class Sometimes(Grown):
+    """A branch in a loop appends, and the other one does not."""
+
+    def forward(self, x, turns):
+        parts = [x]
+        turn = paddle.zeros([], "int64")
+        while turn < turns:
+            if turn > 1:
+                parts.append(self.step(x) + turn.astype("float32"))
+            turn = turn + 1
+        return paddle.concat(parts, 0)
+
+
 LAYERS: dict[str, Callable[[], Grown]] = {
     "stacked": lambda: Grown(lambda parts: paddle.stack(parts, 1)),
     "joined": lambda: Grown(lambda parts: paddle.concat(parts, -1)),
     "chosen_letters": lambda: Grown(lambda parts: paddle.argmax(paddle.stack(parts, 1), -1)),
     "read": lambda: Read(lambda parts: parts),
+    "chosen": lambda: Chosen(lambda parts: parts),
+    "appended": lambda: Appended(lambda parts: parts),
+    "sometimes": lambda: Sometimes(lambda parts: parts),
 }
 POPPED: Callable[[], Grown] = lambda: Grown(lambda parts: (parts.pop(), paddle.concat(parts, 0)))  # noqa: E731
 SPECS = [InputSpec([None, 4], "float32", "x"), InputSpec([], "int64", "turns")]
@@ -123,14 +151,6 @@ def test_the_replay_and_both_of_paddles_formats_give_what_the_file_gives(name: s
         assert same(by_file(tmp_path / "again.json", turns), wanted)
         assert same(by_file(tmp_path / "old.pdmodel", turns), wanted)
         assert same(outputs(of_old, turns), wanted)
-
-
-def test_a_branch_writes_into_the_array_outside(tmp_path: Path) -> None:
-    """Against the layer: Paddle 3.3.1 runs such a file only where it computes at once."""
-    program = saved(lambda: Chosen(lambda parts: parts), tmp_path)
-    paddle.seed(0)
-    layer, again = Chosen(lambda parts: parts), replayed(program)
-    assert all(same(outputs(again, turns), outputs(layer, turns)) for turns in (1, 4))
 
 
 def test_what_no_legacy_operator_says_is_refused_by_name(tmp_path: Path) -> None:

@@ -146,11 +146,7 @@ class EagerQuestion(Rule):
         value, kinds = fact.arguments
         every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
         names = {each.name for each in every if isinstance(each, External)}
-        if (
-            isinstance(value, Tensor)
-            and value.value_number[:1] == ("number",)
-            and names & {"builtins.int", "builtins.float"}
-        ):
+        if isinstance(value, Tensor) and names & _kinds_of_number(value):
             message = "a number taken from a tensor is a tensor while the model is traced; the other branch is exported"
             yield self.at(fact.site, message, "treat it as a number in every case")
         if isinstance(value, Dim) and value.dynamic and "builtins.int" in names:
@@ -162,11 +158,11 @@ class EagerQuestion(Rule):
             return
         if _only_converts(fact):
             return
-        mild = Severity.WARNING if _converts_else(fact) or _asks_for_the_mode(fact) else None
+        mild = _converts_else(fact) or _asks_for_the_mode(fact) or _only_converts(fact, True)
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
         if any(isinstance(each, Tensor) and not each.guessed for each in possible):
-            yield self.at(fact.site, message, "ask paddle.is_tensor(x)", mild)
+            yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING if mild else None)
         elif any(type(each) is Value or isinstance(each, Tensor) for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
@@ -209,12 +205,23 @@ def _told_by_tensor(fact: Called) -> bool:
     )
 
 
-def _only_converts(fact: Called) -> bool:
-    """Whether all that the answer decides is `x = paddle.to_tensor(x)`, which leaves a tensor as it is."""
+def _kinds_of_number(value: Tensor) -> set[str]:
+    """The types that a number taken from a tensor may have eagerly: `float(x)` is never an int, `x.item()` may be."""
+    number: tuple[object, ...] = value.value_number
+    if number[:1] != ("number",):
+        return set()
+    return {f"builtins.{number[2]}"} if len(number) > 2 else {"builtins.int", "builtins.float"}
+
+
+def _only_converts(fact: Called, to_a_dtype: bool = False) -> bool:
+    """Whether all that the answer decides is `x = paddle.to_tensor(x)`, which leaves a tensor as it is.
+
+    `to_a_dtype`: the call may name one, which changes a tensor of another dtype.
+    """
     statement = if_around(fact.site.module.tree, fact.site.node)
     if statement is None or statement.orelse:
         return False
-    return all(map(_is_conversion, statement.body))
+    return all(_is_conversion(inner, to_a_dtype) for inner in statement.body)
 
 
 def _only_handed_on(fact: Asked) -> bool:
@@ -303,11 +310,12 @@ def _converts_else(fact: Called) -> bool:
     return bool(converted) and list(map(ast.unparse, converted or [])) == list(map(ast.unparse, asked))
 
 
-def _is_conversion(statement: ast.stmt) -> bool:
+def _is_conversion(statement: ast.stmt, to_a_dtype: bool = False) -> bool:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     call = statement.value
-    named = isinstance(call.func, ast.Attribute) and call.func.attr == "to_tensor" and not call.keywords
+    keywords = {keyword.arg for keyword in call.keywords} - ({"dtype"} if to_a_dtype else set())
+    named = isinstance(call.func, ast.Attribute) and call.func.attr == "to_tensor" and not keywords
     target = list(map(ast.unparse, statement.targets))
     return named and len(call.args) == 1 and target == [ast.unparse(call.args[0])]
 

@@ -85,7 +85,12 @@ def _shapes(left: Value, right: Value) -> bool:
 
 
 def _comparable(left: Value, right: Value) -> bool:
-    """Whether two are shapes or lists that Python compares item by item: a list and a tuple are never equal."""
+    """Whether two are shapes or lists that Python compares item by item: a list and a tuple are never equal.
+
+    Nor are two lengths: with an empty list no item is compared.
+    """
+    if any(isinstance(each, Sequence) and not each.items and each.rest is None for each in (left, right)):
+        return False
     pair = [each.kind == "tuple" for each in (left, right) if isinstance(each, (Shape, Sequence))]
     return len(pair) == 2 and pair[0] is pair[1]
 

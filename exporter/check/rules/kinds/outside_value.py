@@ -23,7 +23,7 @@ class OutsideValue(Rule):
 
     What:
         `forward` calls Python's or NumPy's random generator, reads a clock or an environment variable, sets a seed, or
-        asks for the `id` of a tensor. A clock that only feeds messages and attributes is a warning.
+        asks for the `id` of a tensor. A clock that only feeds messages, attributes and waiting is a warning.
 
     Why:
         The call runs once, while the model is traced, and what it gave becomes a constant of the program: every user of
@@ -90,8 +90,13 @@ def _only_told(site: Site) -> bool:
             names |= {each.id for each in targets if isinstance(each, ast.Name)}
             names |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
     used = [each for each in of_kind(around, ast.Return, ast.Expr) if not _tells(each)]
-    tests = [each.test for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
+    asking = [each for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
+    tests = [each.test for each in asking if not (isinstance(each, ast.If) and _only_tells(each))]
     return not any(_reads(each, names) or site.node in inside(each) for each in (*used, *tests))
+
+
+def _only_tells(branch: ast.If) -> bool:
+    return all(map(_tells, (*branch.body, *branch.orelse)))
 
 
 def _reads(node: ast.AST, names: set[str]) -> bool:
@@ -100,11 +105,11 @@ def _reads(node: ast.AST, names: set[str]) -> bool:
 
 
 def _tells(statement: ast.AST) -> bool:
-    """Whether a statement prints or logs."""
+    """Whether a statement prints, logs or waits."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     function = call.func if isinstance(call, ast.Call) else None
     if isinstance(function, ast.Attribute):
-        return function.attr in ("debug", "info", "warning", "error", "log", "write")
+        return function.attr in ("debug", "info", "warning", "error", "log", "write", "sleep")
     return isinstance(function, ast.Name) and function.id == "print"
 
 

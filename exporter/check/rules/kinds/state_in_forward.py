@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
 from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.domain.values import Sequence
-from exporter.check.facts import Called, Changed, Facts
+from exporter.check.facts import Called, Changed, Facts, Site
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.syntax import last_name, of_kind
 
+_OTHER_SHAPE = ("unsqueeze_", "squeeze_", "reshape_", "flatten_")
 _WHAT = {
     "attribute": "an attribute",
     "buffer": "a buffer",
@@ -25,7 +28,8 @@ class StateInForward(Rule):
     What:
         `forward` changes an attribute, a buffer, a global, a variable of an enclosing function or a container, and its
         outputs depend on what an earlier call left there. Writing first and reading afterwards in the same call is not
-        meant, but of a buffer: a program reads the old one. State that no output seems to need is a warning.
+        meant, but of a buffer: a program reads the old one. State that no output seems to need is a warning, and so is
+        a cast or another shape of what was there.
 
     Why:
         A program has no memory between two runs: Python state keeps the value it had at export, and an update of a
@@ -64,7 +68,7 @@ class StateInForward(Rule):
         cure = "pass the state in and return it; or change it outside forward, or only under self.training"
         for fact in facts.of(Changed):
             for finding in self._changed(fact, cure):
-                mild = finding.severity is Severity.ERROR and not fact.reaches
+                mild = finding.severity is Severity.ERROR and (not fact.reaches or _holds_the_same(fact.site))
                 yield replace(finding, severity=Severity.WARNING) if mild else finding
         for call in facts.of(Called):
             if call.name in ("builtins.next", "generator.send") and call.site.forward:
@@ -105,6 +109,20 @@ class StateInForward(Rule):
         elif fact.kind in ("buffer", "container", "global"):
             message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward; a program does not change it"
             yield self.at(fact.site, message, cure, Severity.INFO if fact.kind == "container" else Severity.WARNING)
+
+
+def _holds_the_same(site: Site) -> bool:
+    """Whether what is written is what was there: `self.mean = self.mean.cast(x.dtype)`, `self.mask.unsqueeze_(0)`."""
+    if isinstance(site.node, ast.Call):
+        return last_name(site.node.func) in _OTHER_SHAPE
+    written = (each for each in of_kind(site.module.tree, ast.Assign) if site.node in each.targets)
+    value = next((each.value for each in written), None)
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in ("cast", "astype")
+        and ast.unparse(value.func.value) == ast.unparse(site.node)
+    )
 
 
 plugin: Rule = StateInForward()

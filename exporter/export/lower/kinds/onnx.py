@@ -8,15 +8,11 @@ from pathlib import Path
 from exporter.base.files import write_draft
 from exporter.base.readers.kinds.onnx import read_onnx
 from exporter.export.lower.base import Details, Format, Wish
-from exporter.export.lower.onnx_program.call import NeedsOpset
-from exporter.export.lower.onnx_program.passes.run import canonical_model
-from exporter.export.lower.onnx_program.write import from_program
+from exporter.export.lower.onnx_program.file import DEFAULT_OPSET, write_onnx
+from exporter.export.lower.onnx_program.write import program_in
 from exporter.export.lower.paddle2onnx import convert
 from exporter.export.trace.traced import Traced
 from exporter.paddle.in_place import remembering_writes
-
-#: Every onnxruntime since 1.12 runs it, and paddle2onnx 2.1.0 knows no newer one well.
-DEFAULT_OPSET = 17
 
 
 class Onnx(Format):
@@ -36,23 +32,7 @@ class Onnx(Format):
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         del traced
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
-        asked = wish.opset or DEFAULT_OPSET
-        opset, made = asked, None
-        while made is None:
-            try:
-                made = canonical_model(*from_program(source, opset, wish.inputs), wish.inputs)
-            except NeedsOpset as error:
-                if wish.opset is not None:
-                    raise
-                opset = error.opset
-        write_draft(into / self.model, *made.pieces)
-        return {
-            "writer_asked": "program",
-            "opset_asked": asked,
-            "opset": made.opset,
-            "folded": dict(made.folded),
-            "computed": list(made.computed),
-        }
+        return write_onnx(program_in(source), into / self.model, wish)
 
 
 class ByPaddle2Onnx(Onnx):

@@ -66,6 +66,11 @@ class Graph:
 
 _BOOL = frozenset("Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor Not IsNaN IsInf".split())
 _INT64 = frozenset("Shape Size NonZero ArgMax ArgMin NonMaxSuppression".split())
+#: Operators of which ONNX Runtime 1.31 has no kernel for float64 on the CPU.
+_NO_FLOAT64 = frozenset(
+    "AveragePool Conv ConvTranspose Erf GlobalAveragePool GlobalMaxPool GridSample HardSigmoid HardSwish "
+    "InstanceNormalization Resize Selu".split()
+)
 
 
 class Builder:
@@ -76,6 +81,7 @@ class Builder:
         self.constants: dict[str, Array] = {}
         self.graph = Graph()
         self.about: dict[str, str] = {}
+        self.lacking: set[str] = set()  # what ONNX Runtime does not compute of what was emitted
         self._named: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._count = 0
 
@@ -112,6 +118,8 @@ class Builder:
         """Emit a node with several results, all of the first input's dtype; give their shapes."""
         given = self._tensors(inputs)
         dtype = next((one.dtype for one in given if one is not None), "float32")
+        if dtype == "float64" and kind in _NO_FLOAT64:
+            self.lacking.add(kind)
         made = [Tensor(self.name(kind), dtype, tuple(shape)) for shape in shapes]
         names = tuple(one.name if one is not None else "" for one in given)
         while names and not names[-1]:

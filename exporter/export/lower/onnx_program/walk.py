@@ -120,6 +120,9 @@ class Walk:
         if lowering is None:
             raise call.refuse(f"has no conversion{of}")
         made = lowering(call)
+        if self.b.lacking:
+            lacking = ", ".join(sorted(self.b.lacking))
+            raise call.refuse(f"ONNX Runtime does not compute {lacking} in float64; cast the tensor to float32")
         if missed := call.unread():
             raise call.refuse(missed)
         results: list[Lowered] = [made] if made is None or isinstance(made, (Tensor, Pair)) else list(made)

@@ -1,8 +1,9 @@
-"""From the folder of a PIR program to an ONNX model."""
+"""From a PIR program to an ONNX model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from exporter.base.errors import ModelError, UsageError
 from exporter.base.readers.base import Weight, map_file
 from exporter.base.readers.kinds import pdiparams
 from exporter.base.readers.kinds.pir import facts_of, parsed
-from exporter.base.readers.program import operators_of
+from exporter.base.readers.program import Block, operators_of
 from exporter.base.tensors import Array, TensorSpec
 from exporter.export.lower.onnx_program.constants import Constants
 from exporter.export.lower.onnx_program.graph import Builder, Graph, Node, Tensor, onnx_dtype
@@ -27,8 +28,28 @@ WRITER = "exporter"
 _SMALL = 128
 
 
-def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) -> tuple[ModelProto, dict[str, Array]]:
-    """The model of `model.json` and `model.pdiparams` in the folder `source`; `inputs` name the sizes that vary.
+@dataclass(frozen=True)
+class Program:
+    """A PIR program: its JSON, its main block, and what it stores, by its names."""
+
+    told: Any
+    block: Block
+    weights: Mapping[str, Array]
+
+
+def program_in(source: Path) -> Program:
+    """Read `model.json` and `model.pdiparams` of the folder `source`."""
+    file = source / "model.json"
+    content = map_file(file)
+    told = parsed(content, str(file))
+    declared = facts_of(told, len(content), str(file)).weights
+    return Program(told, operators_of(told, str(file)), _weights(source / "model.pdiparams", declared))
+
+
+def from_program(
+    program: Program, opset: int, inputs: Sequence[TensorSpec] = ()
+) -> tuple[ModelProto, dict[str, Array]]:
+    """The model of a program; `inputs` name the sizes that vary.
 
     Its constants come beside it: as initializers they would be copied, and weights are large.
 
@@ -42,13 +63,8 @@ def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) ->
             where="opset",
             hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or for `writer: paddle2onnx`",
         )
-    file = source / "model.json"
-    content = map_file(file)
-    program = parsed(content, str(file))
-    declared = facts_of(program, len(content), str(file)).weights
-    block = operators_of(program, str(file))
-    walk = Walk(Builder(opset), _weights(source / "model.pdiparams", declared), Constants(program, block))
-    walk.block(block)
+    walk = Walk(Builder(opset), program.weights, Constants(program.told, program.block))
+    walk.block(program.block)
     return _model(walk, inputs), walk.b.constants
 
 

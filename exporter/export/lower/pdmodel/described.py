@@ -56,7 +56,8 @@ class Described:
     """A legacy operator: its type, and its names of the function's inputs, attributes and outputs.
 
     `slots` are those of its inputs in their order; `tensors` those of attributes that a tensor may give, and `lists`
-    those of attributes that may be a list of tensors. `listed` are the outputs that are lists.
+    those of attributes that may be a list of tensors. `variable` are the attributes that hold tensors themselves;
+    `listed` are the outputs that are lists.
     """
 
     type: str
@@ -66,6 +67,7 @@ class Described:
     tensors: Mapping[str, str]
     lists: Mapping[str, str]
     stored: Mapping[str, int]
+    variable: frozenset[str]
     outputs: tuple[str, ...]
     listed: frozenset[str]
 
@@ -96,6 +98,7 @@ def described(function: str) -> Described | None:
         {name: about["tensor_name"] for name, about in slots.items() if "tensor_name" in about},
         {name: about["tensors_name"] for name, about in slots.items() if "tensors_name" in about},
         stored,
+        frozenset(attribute.name for attribute in proto.attrs if attribute.support_tensor),
         (*first, *(slot for slot in known if slot not in first)),
         frozenset(slot.name for slot in proto.outputs if slot.duplicable),
     )
@@ -161,9 +164,21 @@ def _say(
             whole = joined(value, "int32") if isinstance(value, (list, tuple)) else value
             inputs[operator.tensors[name]] = [whole.astype("int32") if operator.type in _READ_AS_INT32 else whole]
             return
+        if attribute in operator.variable:
+            attributes[attribute] = _variables(value)
+            return
         value = _known(value, operator, name)
     if attribute in operator.stored:
         attributes[attribute] = _stored(value, operator.stored[attribute], parameter)
+
+
+def _variables(value: Argument) -> Argument:
+    """Return what an attribute that may be computed holds: a tensor, or a list of nothing but tensors."""
+    import paddle
+
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [part if is_variable(part) else paddle.full([1], part, "int32") for part in value]
 
 
 def _computed(value: Argument) -> bool:

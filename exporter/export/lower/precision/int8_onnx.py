@@ -99,7 +99,7 @@ class _Maker:
         self._ranges = _calibrate(self._model, order.calls, order.settings.method)
         self.trained = trained_ranges(flow_of(self._model), order.ranges)
         _take_over(self._ranges, self.trained)
-        self._endless = _endless(self._model, self._ranges)
+        self._exact = {*self.kept, *_endless(self._model, self._ranges), *_uneven(self._model)}
         self._truth = run(self._model.SerializeToString(), order.calls)
         self._steps: dict[str, list[dict[str, Any]]] = {}
         if order.settings.cpu == "any":
@@ -167,7 +167,7 @@ class _Maker:
             activation_qType=kinds[self._order.settings.activations],
             tensors_range=self._ranges,
             nodes_to_quantize=[],
-            nodes_to_exclude=[*others, *self.kept, *self._endless, *self._outside(layers)],
+            nodes_to_exclude=[*others, *sorted(self._exact), *self._outside(layers)],
             op_types_to_quantize=[*LAYERS, *BETWEEN],
             extra_options={
                 "ActivationSymmetric": signed,
@@ -190,7 +190,7 @@ class _Maker:
         nodes = self._model.graph.node
         given = {name for node in nodes if node.name in lowered for name in node.output}
         taken = {name for node in nodes if node.name in lowered for name in node.input}
-        between = [node for node in nodes if node.op_type in BETWEEN]
+        between = [node for node in nodes if node.op_type in BETWEEN and node.name not in self._exact]
         for node in between:  # in the order of the graph: what it reads is known
             given |= set(node.output) if given & set(node.input) else set()
         for node in reversed(between):
@@ -274,6 +274,22 @@ def _endless(model: Any, ranges: Any) -> list[str]:
         if name in ranges and not np.isfinite([ranges[name].lowest, ranges[name].highest]).all():
             endless.add(name)
     return [node.name for node in model.graph.node if endless & {*node.input, *node.output}]
+
+
+def _uneven(model: Any) -> list[str]:
+    """The products with stored numbers of which one step for all, 8 bits in each, would make zeros."""
+    import numpy as np
+    from onnx.numpy_helper import to_array
+
+    stored = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
+    products = [(node, stored[name]) for node in model.graph.node for name in node.input if name in stored]
+    return [
+        node.name
+        for node, factors in products
+        if node.op_type == "Mul"
+        and factors.size > 1
+        and bool((np.abs(factors) * 2 * 255 < np.ptp(factors))[factors != 0].any())
+    ]
 
 
 def _take_over(ranges: Any, trained: Mapping[str, Range]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.base.numbers.golden import unvaried
+import numpy as np
+
+from exporter.base.numbers.golden import GoldenCase, unvaried
 from exporter.base.tensors import recorded_inputs
 from exporter.prove.proofs.base import ByRun, Harness, Proof
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
@@ -29,16 +31,32 @@ class Outputs(ByRun):
         return missing | dict(super().prove([claim for claim in claims if claim not in missing], harness))
 
     def notes(self, harness: Harness) -> Sequence[str]:
-        """Inputs that are the same in all cases; of one case alone, or where nothing holds, it is not asked."""
+        """Rows without an answer, and inputs that are the same in all cases.
+
+        Of one case alone, or where nothing holds, the latter is not asked.
+        """
         subject = harness.subject
+        unanswered = [sentence for sentence in map(_unanswered, subject.recorded) if sentence]
         holding = (found.outcome is Outcome.MATCH for claim, found in harness.evidence.items() if claim.kind == OUTPUTS)
         if subject.only or not any(holding):
-            return ()
+            return unanswered
         said = []
         for name, one in harness.spec.inputs.items():
             values = (recorded_inputs(subject.golden, case.recorded, [name])[name] for case in subject.recorded)
             said.append(unvaried(name, one.values, values))
-        return [sentence for sentence in said if sentence]
+        return [*unanswered, *(sentence for sentence in said if sentence)]
+
+
+def _unanswered(case: GoldenCase) -> str:
+    """A sentence on the outputs in which eager itself is not finite; empty where it is."""
+    apart = []
+    for name, output in case.outputs.items():
+        if output.partial is not None and (count := int((~np.isfinite(output.partial.eager)).sum())):
+            apart.append(f"{name} ({count} of {output.partial.eager.size} numbers)")
+    where = f"in case {case.name} eager itself gives NaN or infinity in {', '.join(apart)}"
+    return (
+        f"{where}: that engines do is compared; `empty_rows` and `finite` of an input promise it away" if apart else ""
+    )
 
 
 plugin: Proof = Outputs()

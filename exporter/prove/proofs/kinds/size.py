@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.export.lower.base import Artifact
+from exporter.export.lower.stored import stored_weights
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.prove.proofs.promises import lower, nothing_to_measure_by
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+
+#: How many weights a reason names.
+_SHOWN = 3
 
 
 class Size(ByClaim):
@@ -34,9 +38,20 @@ def prove_size(artifact: Artifact, plain: Artifact, folder: Path, wanted: float 
     share = own / whole
     said = f"{own:,} bytes are {share:.3f} of fp32's {whole:,}"
     if wanted is not None and not share <= wanted:
-        reason = f"{said}, and at most {wanted:g} was promised"
+        reason = f"{said}, and at most {wanted:g} was promised{_largest(artifact, folder)}"
         return Evidence(Outcome.MISMATCH, reason, elements=own, metrics={"share": share})
     return Evidence(Outcome.MATCH, said, elements=own, metrics={"share": share}, provider="by reading")
+
+
+def _largest(artifact: Artifact, folder: Path) -> str:
+    """The weights of an int8 file that take most and are not in 8 bits, as a part of a sentence."""
+    if "layers" not in artifact.details:
+        return ""
+    weights, content = stored_weights(artifact.files, folder)
+    wide = {name: weight.array(content).nbytes for name, weight in weights.items() if "int8" not in weight.dtype}
+    worst = sorted(wide, key=lambda name: (-wide[name], name))[:_SHOWN]
+    listed = ", ".join(f"{name} ({wide[name]:,} bytes)" for name in worst)
+    return f"; most of what is not in 8 bits: {listed}" if listed else ""
 
 
 plugin: Proof = Size()

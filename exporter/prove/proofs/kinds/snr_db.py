@@ -37,9 +37,9 @@ class SignalToNoise(Proof):
             (claim for claim in claims if claim.output), harness, lambda budget, _: budget.min_snr_db
         ):
             evidence = over_cases(promise, harness.bench.cases, harness.evidence)
-            artifact = harness.artifact(promise.claim)
-            if evidence.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact).worst):
-                evidence = replace(evidence, reason=f"{evidence.reason}; {worst}")
+            if evidence.outcome is Outcome.MISMATCH:
+                source = harness.source_of_noise(harness.artifact(promise.claim), promise.claim.output)
+                evidence = replace(evidence, reason="; ".join(filter(None, (evidence.reason, source))))
             proven[promise.claim] = evidence
         return proven
 

@@ -24,6 +24,8 @@ from exporter.prove.proofs.quantisation.layers import arrays, exact_weight, mult
 from exporter.prove.root_cause.program import program_values
 from exporter.prove.verdict.plan import ENGINES, Run
 
+#: The cause that is named where a CPU without VNNI is it.
+_CUT_OFF = ": this CPU has no VNNI and adds its products in pairs in 16 bits, which cuts them off"
 #: How many layers a note names.
 _SHOWN = 5
 #: What the note about a search begins with, behind the variant.
@@ -36,6 +38,11 @@ class Suffering(NamedTuple):
     notes: list[str]
     worst: str
     layers: Mapping[str, LayerNoise]
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the worst is it since this CPU cuts its products off."""
+        return self.worst.endswith(_CUT_OFF)
 
 
 def suffering(bench: Bench, artifact: Artifact, setting: Setting) -> Suffering:
@@ -62,7 +69,7 @@ def _suffering(noise: Mapping[str, LayerNoise], *, in_16_bits: bool) -> tuple[st
     value = noise[worst].here(in_16_bits=in_16_bits)
     cause = ""
     if in_16_bits and noise[worst].overflow is not None:
-        cause = ": this CPU has no VNNI and adds its products in pairs in 16 bits, which cuts them off"
+        cause = _CUT_OFF
     return told, f"the layer that suffers most is {worst}, at {value:.1f} dB{cause}"
 
 

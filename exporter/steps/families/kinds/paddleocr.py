@@ -236,14 +236,14 @@ def _text(options: Options, content: Configuration, place: Place) -> Entries:
         return [{"ctc": {"characters": list("0123456789abcdefghijklmnopqrstuvwxyz")}}]
     space = [" "] if of_all.get("use_space_char", False) else []
     turned = {"reverse": True} if "arabic" in str(named) else {}
-    return [{"ctc": {"characters": [*place.lines(str(named)), *space], **turned}}]
+    return [{"ctc": {"characters": [*place.lines(str(named), "utf-8"), *space], **turned}}]
 
 
 def _boxes(options: Options, content: Configuration, place: Place) -> Entries:
     """`DBPostProcess`."""
     del content, place
-    if (form := options.take("box_type", "quad")) != "quad":
-        raise options.refuse(f"`box_type: {form}`, whose contours are joined by Clipper, is no step here")
+    if (form := options.take("box_type", "quad")) not in ("quad", "poly"):
+        raise options.wrong(f"`box_type` is {form!r}, and not quad or poly")
     step: dict[str, object] = {
         "threshold": float(options.take("thresh", 0.3)),
         "score": float(options.take("box_thresh", 0.7)),
@@ -252,7 +252,9 @@ def _boxes(options: Options, content: Configuration, place: Place) -> Entries:
     }
     if options.take("use_dilation", False):
         step["dilate"] = True
-    if (mode := options.take("score_mode", "fast")) != "fast":
+    if form == "poly":
+        step["form"] = "poly"  # which takes no notice of `score_mode`
+    elif (mode := options.take("score_mode", "fast")) != "fast":
         step["within"] = "contour" if mode == "slow" else mode
     return [{"text_boxes": step}]
 
@@ -275,7 +277,7 @@ def _structure(options: Options, content: Configuration, place: Place) -> Entrie
         named = inside(content, "Global", "character_dict_path") or options.take("character_dict_path")
         if not named:
             raise options.wrong("no dictionary is named by Global.character_dict_path")
-        tokens = place.lines(str(named))
+        tokens = place.lines(str(named), "utf-8")
     listed = [str(token) for token in tokens]
     if options.take("merge_no_span_structure", False):
         listed = [*listed, *(() if "<td></td>" in listed else ("<td></td>",))]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from exporter.base.errors import ModelError, UsageError
+from exporter.bundle.manifest import Variant
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.int8_onnx import run
@@ -185,6 +187,9 @@ def test_the_search_stores_weights_alone_until_the_budget_holds(tmp_path: Path) 
 def test_a_budget_that_8_bits_cannot_hold_is_held_with_weights_of_16(tmp_path: Path) -> None:
     details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=50), search=True)))
     assert details["weights_fp16"]
+    names = {"inputs": ["x"], "outputs": ["y"], "native_outputs": ["y"], "weights": {}, "origins": {}}
+    file = {"format": "onnx", "precision": "int8", "files": ["onnx-int8/model.onnx"], "details": details}
+    assert Variant.model_validate_json(json.dumps({**file, **names})).details == details, "a manifest can hold it"
     content = (tmp_path / "onnx-int8/model.onnx").read_bytes()
     assert noise(content) >= 50 and len(content) < 0.8 * len(network())
     low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
@@ -234,6 +239,24 @@ def test_what_stands_beside_a_kept_layer_is_not_rounded_either(tmp_path: Path) -
         rounded[kept] = [of[node.input[0]] for node in graph.node if node.op_type in ("Mul", "Add")]
     assert rounded[()] == ["DequantizeLinear", "DequantizeLinear"]
     assert rounded[("two",)] == ["DequantizeLinear", "Mul"], "the first reads what the layer in int8 gives"
+
+
+def test_factors_that_one_step_would_make_zeros_are_not_rounded(tmp_path: Path) -> None:
+    """As the gains of channels of which some are a thousand times as large as others."""
+    uneven = np.where(np.arange(32) == 3, 1000.0, 1.0)
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("uneven", uneven),
+        constant("two.w_0", SECOND / uneven[:, None]),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Mul", ["hidden", "uneven"], ["wide"]),
+        helper.make_node("Relu", ["wide"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
+    ]
+    plugin.write(order(tmp_path, made(model(nodes, {"x": [None, 16]})).content))
+    graph = onnx.load(tmp_path / "onnx-int8/model.onnx").graph
+    (product,) = (node for node in graph.node if node.op_type == "Mul")
+    assert "uneven" in product.input
 
 
 def test_the_pieces_of_a_sigmoid_that_is_written_out_are_not_rounded(tmp_path: Path) -> None:

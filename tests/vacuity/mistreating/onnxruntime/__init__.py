@@ -41,6 +41,9 @@ _VALUES = {
     "transposed": lambda value: np.ascontiguousarray(value.T),
     "reversed": lambda value: np.ascontiguousarray(value[::-1]),
     "one per cent": _one_percent,
+    "a thousandth more": lambda value: (value.astype("float64") * 1.001).astype(value.dtype),
+    "one step up": lambda value: np.nextafter(value, np.array(np.inf, value.dtype)),
+    "another sign": lambda value: -value,
     "half": lambda value: value.astype("float16").astype("float32"),
 }
 

@@ -19,19 +19,8 @@ def own_float(c: Call, at: int = 0) -> Tensor:
 
 
 def plain(kind: str) -> Lowering:
-    """An ONNX operator that ONNX Runtime has in float32 and float64."""
+    """An ONNX operator of the float operand."""
     return lambda c: c.b.emit(kind, own_float(c))
-
-
-def single(kind: str) -> Lowering:
-    """An ONNX operator that ONNX Runtime 1.31 has in float32 alone."""
-
-    def lower(c: Call) -> Tensor:
-        if c.result().dtype == "float64":
-            raise c.refuse("ONNX Runtime does not compute it in float64; cast the tensor to float32")
-        return c.b.emit(kind, own_float(c))
-
-    return lower
 
 
 Formula = Callable[[Builder, Tensor], Tensor]
@@ -260,7 +249,7 @@ def _increment(c: Call) -> Tensor:
 
 OPERATORS: dict[str, Lowering] = {
     **{name: plain(name.capitalize()) for name in "sin cos exp log sqrt tanh sigmoid reciprocal".split()},
-    "erf": single("Erf"),
+    "erf": plain("Erf"),
     "acos": in_float64("Acos", _acos),
     "asin": in_float64("Asin", _asin),
     "atan": formula(atan),

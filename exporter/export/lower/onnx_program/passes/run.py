@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from exporter.base.tensors import Array, TensorSpec, digest
@@ -39,8 +40,15 @@ class Canonical:
     computed: Sequence[str]
 
 
-def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: Sequence[TensorSpec]) -> Canonical:
+def canonical_model(
+    model: ModelProto,
+    constants: Mapping[str, Array],
+    inputs: Sequence[TensorSpec],
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> Canonical:
     """Rewrite a model; `inputs` give the names of the sizes that vary. The same model gives the same bytes.
+
+    `known` has the digests of some of the constants.
 
     The model has no initializers: `constants` are what it reads.
 
@@ -62,7 +70,7 @@ def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: S
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)
     outputs_named(graph, inputs)
-    digests = cache(lambda name: digest(before[name]))  # a batch norm goes into a weight and a bias
+    digests = cache(lambda name: known.get(name) or digest(before[name]))  # a batch norm goes into a weight and a bias
     folded = {
         name: sorted({digests(one) for one in parts if one in before})
         for name, parts in sorted(graph.origins.items())

@@ -1,0 +1,84 @@
+"""What stands behind an output of a PIR program so that Paddle fetches that value, under a name of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from exporter.export.trace.structure import leaves
+from exporter.export.trace.traced import Traced
+from exporter.paddle.declared import declare
+
+if TYPE_CHECKING:
+    from exporter.paddle.private import Value
+
+#: Attributes that say where an operator was written or who needs its gradient, not what it computes.
+_SAY_NOTHING = ("op_callstack", "stop_gradient")
+
+
+def anchor_outputs(traced: Traced) -> None:
+    """Put an `assign` behind each output whose operator Paddle would take for another's, and declare what is promised.
+
+    `x + 1` is a scale by 1 with a bias. `normalize_pir_program` takes any scale by 1 of an input or parameter for
+    nothing but a name, and fetches `x` itself: the file then puts out another value than eager, without a word
+    (`paddle/static/pir_io.py:318`, 3.3.1). It looks at the operator behind the fetch only.
+
+    Two outputs that are computed alike, `x % y` and `paddle.mod(x, y)`, become one value when the predictor loads the
+    file (`common_subexpression_elimination_pass`), and the name of one of them is lost: of those each has one `assign`
+    more than the last.
+    """
+    import paddle
+
+    from exporter.paddle.private import Value
+
+    program = traced.layer.forward.concrete_program
+    values = [value for value in paddle.utils.flatten(program.outputs) if isinstance(value, Value)]
+    repeats = dict(zip([value.id for value in values], _repeats(program.main_program, values), strict=True))
+
+    def anchored(value: Any) -> Any:
+        operator = value.get_defining_op() if isinstance(value, Value) else None
+        if operator is None:
+            return value
+        count = repeats[value.id]
+        for _ in range(max(count, operator.name() == "pd_op.scale")):
+            value = paddle.assign(value)
+        return value
+
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(program.main_program):
+            program.outputs = paddle.utils.map_structure(anchored, program.outputs)
+            for (_, value), promised in zip(leaves(program.outputs), traced.outputs, strict=True):
+                other_rank = len(value.shape) != len(promised.shape)
+                declare(value, promised.dtype, [-1 for _ in promised.shape] if other_rank else None)
+    finally:
+        paddle.disable_static()
+
+
+def _repeats(program: Any, outputs: Sequence[Value]) -> list[int]:
+    """How many outputs before it are computed as each output is: by equal operators of equal values."""
+    kinds = Counter(value.get_defining_op().name() for value in outputs if value.get_defining_op() is not None)
+    if not any(count > 1 for count in kinds.values()):
+        return [0] * len(outputs)
+    numbers: dict[str, tuple[int, int]] = {}
+    known: dict[Any, int] = {}
+    for place, operator in enumerate(program.global_block().ops):
+        number = known.setdefault(_content(place, operator, numbers), len(known))
+        numbers.update({result.id: (number, at) for at, result in enumerate(operator.results())})
+    seen: Counter[tuple[int, int]] = Counter()
+    repeats = []
+    for value in outputs:
+        repeats.append(seen[numbers[value.id]] if value.id in numbers else 0)
+        if value.id in numbers:
+            seen[numbers[value.id]] += 1
+    return repeats
+
+
+def _content(place: int, operator: Any, numbers: dict[str, tuple[int, int]]) -> Any:
+    """What an operator computes of what; one with blocks of its own is like no other."""
+    if any(True for _ in operator.blocks()):
+        return place
+    attributes = {name: repr(value) for name, value in operator.attrs().items() if name not in _SAY_NOTHING}
+    sources = [numbers.get(value.id) if value.initialized() else None for value in operator.operands_source()]
+    return operator.name(), tuple(sorted(attributes.items())), tuple(sources)
