@@ -6,7 +6,6 @@ Schema.
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict, field_serializer, model_validator
@@ -23,17 +22,7 @@ from exporter.spec.pipeline import Postprocess as Postprocess  # the documentati
 from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
-
-
-class Waiver(Frozen):
-    """An exemption: claims that match the pattern may fail until the end date, and every report says so."""
-
-    claim: Annotated[str, Field(min_length=1)] = Field(
-        description="Pattern of the exempt claims, as `onnx/openvino/*`, with `*`, `?` and `[…]`. Claims of the kinds "
-        "`interface` and `weights` are covered only where the pattern ends in that word."
-    )
-    reason: Annotated[str, Field(min_length=8)] = Field(description="Why; every report repeats it.")
-    until: date = Field(description="Last day on which the exemption holds.")
+from exporter.spec.waiver import Waiver as Waiver
 
 
 class Prune(Frozen):
