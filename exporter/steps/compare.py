@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exporter.steps.base import VALUE, State
+from exporter.steps.base import CLASSES, VALUE, State
 from exporter.steps.replay import Replayed
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class Measure:
         Equal numbers of another dtype are a difference only where `dtypes` count.
         """
         for name in self.names:
+            if name == CLASSES:  # what not both tell is no difference
+                if name in wanted and name in given and wanted[name] != given[name]:
+                    return f"{int(given[name])} classes, not {int(wanted[name])}"
+                continue
             said = "" if name == VALUE else f"'{name}': "
             if (name in wanted) != (name in given):
                 return f"{said}{'missing' if name in wanted else 'too much'}"

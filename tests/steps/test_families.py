@@ -174,7 +174,7 @@ def test_what_is_behind_the_model(place: Path) -> None:
         {"labels": {"names": ["cat", "dog"]}},
     ]
     assert of_configuration("paddleclas:clas_file.yml", "after")[1] == {"labels": {"names": ["cat", "dog"]}}
-    assert of_configuration("paddledet:det_file.yml", "after") == [{"boxes": {"score": 0.4}}]
+    assert of_configuration("paddledet:det_file.yml", "after") == [{"boxes": {"score": 0.4, "classes": 1}}]
     assert of_configuration("paddleocr:ocr.yml", "after") == [{"ctc": {"characters": ["0 cat", "1 dog", " "]}}]
 
 

@@ -11,6 +11,7 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.steps.base import CLASSES, VALUE, State
 from exporter.steps.chain import read_chain, steps_of
+from exporter.steps.compare import Measure
 from exporter.steps.settle import of_configuration, settled
 
 #: A step as a spec has it.
@@ -206,6 +207,45 @@ def test_the_direction_of_a_line_is_a_class(place: Path) -> None:
     assert text(last(entries, x=[0.25, 0.75])) == "180"
     (place / "cls.yml").write_text(PAGE % "{name: ClsPostProcess}")
     assert of_configuration("paddleocr:cls.yml", "after") == [{"topk": {"k": 1}}]
+
+
+def test_a_detector_tells_no_class_beyond_its_labels(place: Path) -> None:
+    (place / "infer_cfg.yml").write_text("Preprocess: [{type: Permute}]\nlabel_list: [cat, dog]\n")
+    (place / "det.yml").write_text("num_classes: 3\nEvalReader: {sample_transforms: [{Decode: {}}]}\n")
+    deployed = of_configuration("paddledet:infer_cfg.yml", "after")
+    trained = of_configuration("paddledet:det.yml", "after")
+    assert [deployed[0]["boxes"]["classes"], trained[0]["boxes"]["classes"]] == [2, 3]
+    rows = np.asarray([[1, 0.9, 0, 0, 4, 4], [2, 0.8, 1, 1, 5, 5]], "float32")
+    told = [last(entries, bbox=rows[:1]) for entries in (trained, deployed)]
+    assert Measure((VALUE, CLASSES)).unlike(*told) == "2 classes, not 3", "though no sample shows the third"
+    assert len(last(trained, bbox=rows)[VALUE]) == 2
+    with pytest.raises(UsageError, match="the model tells class 2, and there are 2 classes"):
+        last(deployed, bbox=rows)
+
+
+def test_classes_that_one_chain_alone_counts_are_no_difference() -> None:
+    value = {VALUE: np.asarray([1])}
+    assert Measure((VALUE, CLASSES)).unlike({**value, CLASSES: np.asarray(3)}, value) == ""
+
+
+def test_key_points_are_no_boxes(place: Path) -> None:
+    (place / "points.yml").write_text(
+        "architecture: TopDownHRNet\nTestReader: {sample_transforms: [{Decode: {}}, "
+        "{TopDownEvalAffine: {trainsize: [48, 64]}}, {Permute: {}}]}\n"
+    )
+    assert of_configuration("paddledet:points.yml", "before")[1] == {
+        "warp": {"rule": "width", "height": 64, "width": 48}
+    }
+    with pytest.raises(UsageError, match="key points: no step is known"):
+        of_configuration("paddledet:points.yml", "after")
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_classes_of_a_picture_have_as_many_names(count: int) -> None:
+    scores_ = np.asarray([[[1.0, 0.0]], [[0.0, 2.0]], [[0.5, 0.5]]], "float32")
+    names: list[Entry] = [{"argmax": {"axis": 0}}, {"labels": {"names": ["road", "sky", "tree", "car"][:count]}}]
+    with pytest.raises(UsageError, match=f"the model tells 3 classes, and `names` holds {count}"):
+        last(names, x=scores_)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.spec.pipeline import Pipeline
 from exporter.steps.answer import AnswerRequest
 from exporter.steps.answer import judge as judge_answer
-from exporter.steps.base import VALUE
+from exporter.steps.base import CLASSES, VALUE
 from exporter.steps.chain import read_chain
 from exporter.steps.compare import Measure
 from exporter.steps.judge import Judged, SideRequest
@@ -141,7 +141,7 @@ class _Comparison:
             material=self.path,
             fresh=fresh,
             tolerance=self.pipeline.tolerance,
-            names=fed(self.harness.spec) if side == "before" else (VALUE,),
+            names=fed(self.harness.spec) if side == "before" else (VALUE, CLASSES),
             into=self.place / f"{side}.safetensors",
         )
         return _judged(judge_side, request, self.harness.setting)

@@ -217,8 +217,25 @@ class PaddleDetection(FamilySteps):
         return steps if floats else [*steps, {"cast": {"dtype": "float32"}}]
 
     def after(self, content: Configuration, part: str, place: Place) -> Entries:
-        del part, place
-        return [{"boxes": {"score": float(content.get("draw_threshold", 0.5))}}]
+        del part
+        step: dict[str, object] = {"score": float(content.get("draw_threshold", 0.5))}
+        labels, count = content.get("label_list"), content.get("num_classes")
+        if isinstance(labels, list) and labels:
+            step["classes"] = len(labels)
+        elif isinstance(count, int) and count > 0:
+            step["classes"] = count
+        if _tells_points(content):
+            raise Options("key points", {}, place.name).refuse("no step is known for what is behind their heatmaps")
+        return [{"boxes": step}]
+
+
+#: In the metric or the architecture of a model that tells key points instead of boxes.
+_POINTS = ("KeyPoint", "Pose", "HRNet", "PETR", "METRO")
+
+
+def _tells_points(content: Configuration) -> bool:
+    said = " ".join(str(content.get(key, "")) for key in ("metric", "architecture", "arch"))
+    return any(word in said for word in _POINTS)
 
 
 plugin: FamilySteps = PaddleDetection()
