@@ -17,14 +17,13 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from exporter.base.distribution import NAME
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
 
-if TYPE_CHECKING:
-    from email.message import Message
+#: The name with which a requirement begins (PEP 508), and nothing that could be more of it.
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?![\w.-])")
 
 
 @dataclass(frozen=True)
@@ -78,17 +77,26 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
             sources[name] = sha256_file(path)
             places.append(path)
     packages = tuple(
-        Package(name, here.packages[name]["Version"], imported.get(name, {}), here.requires(name))
+        Package(name, here.packages[name].version, imported.get(name, {}), here.requires(name))
         for name in sorted(here.closure({*imported, *map(_normal, engines), NAME}))
     )
     return Environment(sources, tuple(places), python, _own(), packages)
 
 
 @dataclass(frozen=True)
+class Metadata:
+    """What a package says of itself; `requires` are requirements with their markers."""
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Installed:
     """What the packages that can be imported say of themselves; of each file the package and its line in RECORD."""
 
-    packages: Mapping[str, Message]
+    packages: Mapping[str, Metadata]
     records: Mapping[str, tuple[str, str]]
     _required: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -121,7 +129,10 @@ class Installed:
     def _requires(self, name: str) -> Iterator[str]:
         from packaging.requirements import InvalidRequirement, Requirement  # only who releases asks, and it takes 40 ms
 
-        for line in self.packages[name].get_all("Requires-Dist") or ():
+        for line in self.packages[name].requires:
+            named = _NAME.match(line)
+            if named and _normal(named[0]) not in self.packages:  # most are of extras, and parsing takes its time
+                continue
             try:
                 need = Requirement(line)
             except InvalidRequirement:
@@ -138,18 +149,20 @@ def installed() -> Installed:
 
 @lru_cache(maxsize=1)
 def _installed(_path: tuple[str, ...]) -> Installed:
-    found = {
-        _normal(said["Name"] or ""): (said, one) for one in reversed(list(distributions())) if (said := _said(one))
-    }
+    found = {_normal(said.name): (said, one) for one in reversed(list(distributions())) if (said := _said(one)).name}
     records = {path: (name, line) for name, (_, one) in found.items() for path, line in _listed(one)}
     return Installed({name: said for name, (said, _) in found.items()}, records)
 
 
-def _said(one: Distribution) -> Message:
-    """The metadata of a package without its description, which may be long and is not asked for."""
-    from email import message_from_string
-
-    return message_from_string((one.read_text("METADATA") or one.read_text("PKG-INFO") or "").partition("\n\n")[0])
+def _said(package: Distribution) -> Metadata:
+    """The name and version of a package, and what it requires: each a line of its metadata."""
+    lines = (package.read_text("METADATA") or package.read_text("PKG-INFO") or "").partition("\n\n")[0]
+    said: dict[str, list[str]] = {}
+    for line in re.sub(r"\n[ \t]+", " ", lines).splitlines():  # a long one goes on in the next
+        key, _, value = line.partition(":")
+        said.setdefault(key.lower(), []).append(value.strip())
+    name, version = ((said.get(key) or [""])[0] for key in ("name", "version"))
+    return Metadata(name, version, tuple(said.get("requires-dist", ())))
 
 
 @cache

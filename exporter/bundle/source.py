@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,7 +52,18 @@ def code_of(spec: Spec) -> dict[str, str]:
 
 def file_digests(spec: Spec) -> dict[str, str]:
     """Return the sha256 of the program and of its parameters, where the model is a file, by the names in the spec."""
-    return {name: sha256_file(Path(name)) for name in _files_of_model(spec)}
+    return {name: _digest_of_state(name, _state(name)) for name in _files_of_model(spec)}
+
+
+def _state(name: str) -> tuple[int, ...]:
+    """What changes with a file: which it is, its size, and the time (ns) at which anything of it changed."""
+    facts = Path(name).stat()
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_ctime_ns
+
+
+@lru_cache(maxsize=16)
+def _digest_of_state(name: str, _state: tuple[int, ...]) -> str:
+    return sha256_file(Path(name))
 
 
 def _files_of_model(spec: Spec) -> list[str]:

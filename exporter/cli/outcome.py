@@ -7,20 +7,20 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import ExitCode, Refusal, UsageError
 from exporter.base.files import write_bytes
 from exporter.cli.findings import ending
 from exporter.cli.run import Ending
 from exporter.cli.screen import tell
-from exporter.deploy.runtimes.matrix import Matrix
 from exporter.pipeline import RENDERERS, Product, forbids
-from exporter.prove.judge.report import Report
 from exporter.report.advice import advice
-from exporter.report.kinds.console import show
 from exporter.report.kinds.json import parity
+
+if TYPE_CHECKING:
+    from exporter.deploy.runtimes.matrix import Matrix
+    from exporter.prove.judge.report import Report
 
 
 def conclude(product: Product, *, as_json: bool) -> Ending:
@@ -100,6 +100,10 @@ def _summary(product: Product) -> dict[str, object]:
 def _print_report(report: Report) -> None:
     """In colour and as wide as the terminal where there is one; else plain, and as wide as it is."""
     if sys.stdout.isatty():
+        from rich.console import Console
+
+        from exporter.report.kinds.console import show
+
         show(report, Console())
     else:
         tell(RENDERERS["console"](report))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -60,6 +61,7 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
     that hold the functions of its jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which passes it on
+    gc.disable()  # what is imported stays
     for name in (*imports, "exporter.process.job"):
         _import(name)
     sys.modules["exporter.process.job"].prepare()
@@ -79,7 +81,9 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
         if "numpy" in sys.modules and module.startswith("exporter."):
             _import(module)
             sys.modules["exporter.process.job"].prepare(job["function"])
+        gc.freeze()  # and a collection in a fork would copy it
         if os.fork() == 0:
+            gc.enable()
             channel.close()
             _keep(job, descriptors)
         for descriptor in descriptors:

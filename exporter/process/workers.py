@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
+from exporter.base.machine import available
 from exporter.base.watch import SEEN, WATCHED, Seen, saw, watched
 from exporter.process import forks
 from exporter.process.answers import (
@@ -102,9 +103,7 @@ class Limits:
         """The memory limit; by default nine tenths of what the machine has left, shared by those that run at once."""
         if self.megabytes:
             return self.megabytes << 20
-        import psutil
-
-        return int(psutil.virtual_memory().available * 0.9) // share().of
+        return int(available() * 0.9) // share().of
 
 
 def _silent(_step: str) -> None: ...
@@ -132,10 +131,8 @@ class Setting:
         """How many children that take so much memory each may run at once."""
         if self.jobs:
             return self.jobs
-        import psutil
-
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(processors, int(psutil.virtual_memory().available >> 20) // megabytes))
+        return max(1, min(processors, (available() >> 20) // megabytes))
 
 
 def call(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from exporter.base.errors import BundleError, ChildOutOfMemory, ChildTimedOut, ModelError, UsageError
 from exporter.base.files import room_explains
+from exporter.base.readers import read_program
 from exporter.base.readers.allowed import refuse_others
 from exporter.base.readers.base import ModelFacts, map_file
 from exporter.base.readers.kinds import pdiparams
@@ -78,10 +79,13 @@ def written_directly(
         return {}
     if trial is None or not trial.of_file:
         return {}
-    setting.say(f"writing {FORMAT} of {program.name}")
     parameters = Path(str(arguments["parameters"])) if arguments.get("parameters") else None
     (place,) = destinations
     request = DirectRequest(program, parameters, place.into, layer.outputs or (), wish, trial)
+    facts = read_program(program)
+    if not (_fits(facts, request) and all(map(_is_plain, facts.operators))):
+        return {}
+    setting.say(f"writing {FORMAT} of {program.name}")
     try:
         answer = call(
             write_directly,
@@ -136,7 +140,7 @@ def write_directly(request: DirectRequest) -> DirectAnswer:
     facts = facts_of(told, len(content), str(request.program))
     refuse_others(facts, str(request.program))
     block = operators_of(told, str(request.program))
-    if not (_fits(facts, request) and _is_plain(block)):
+    if not (_fits(facts, request) and _gives_its_own(block)):
         return DirectAnswer()
     stored = _stored(request.parameters, facts)
     if stored is None or not _stores_all(block, stored):
@@ -174,12 +178,17 @@ def _alike(asked: TensorSpec, own: TensorSpec) -> bool:
     return (asked.dtype, sizes) == (own.dtype, tuple(own.shape))
 
 
-def _is_plain(block: Block) -> bool:
-    """Whether all operators are called by their names, and each output is what an operator of its own gives."""
+def _is_plain(name: str) -> bool:
+    """Whether operators of that name are called by it, and read no places."""
     from exporter.export.sources.replay import written_again
 
+    return name not in PLACES and written_again(name)
+
+
+def _gives_its_own(block: Block) -> bool:
+    """Whether all operators are plain, and each output is what an operator of its own gives."""
     operators = block.operators
-    if any(operator.blocks or operator.name in PLACES or not written_again(operator.name) for operator in operators):
+    if any(operator.blocks or not _is_plain(operator.name) for operator in operators):
         return False
     given = {value.id for operator in operators for value in operator.results if operator.name in ("data", "parameter")}
     fetched = [operator.operands[0] for operator in operators if operator.name == "fetch"]

@@ -6,11 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from exporter.base.files import write_draft
-from exporter.base.readers.kinds.onnx import read_onnx
 from exporter.export.lower.base import Details, Format, Wish
-from exporter.export.lower.onnx_program.file import DEFAULT_OPSET, write_onnx
-from exporter.export.lower.onnx_program.write import program_in
-from exporter.export.lower.paddle2onnx import convert
 from exporter.export.trace.traced import Traced
 from exporter.paddle.in_place import remembering_writes
 
@@ -32,6 +28,9 @@ class Onnx(Format):
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         del traced
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
+        from exporter.export.lower.onnx_program.file import write_onnx  # for children; it takes 20 ms
+        from exporter.export.lower.onnx_program.write import program_in
+
         return write_onnx(program_in(source), into / self.model, wish)
 
 
@@ -39,6 +38,10 @@ class ByPaddle2Onnx(Onnx):
     """What paddle2onnx writes, as it is: a second opinion that the same gate judges."""
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
+        from exporter.base.readers.kinds.onnx import read_onnx
+        from exporter.export.lower.onnx_program.file import DEFAULT_OPSET
+        from exporter.export.lower.paddle2onnx import convert
+
         del traced
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
         asked = wish.opset or DEFAULT_OPSET

@@ -118,14 +118,16 @@ def _scaled(base: Node, weight: Array, factor: Array) -> Array:
     """Each output channel's weights times its factor, rounded once."""
     import numpy as np
 
-    wide = weight.astype(np.float64)
+    split = weight
     if base.op_type == "Gemm":
-        wide = wide * (factor[:, None] if attribute(base, "transB", 0) else factor)
+        factor = factor[:, None] if attribute(base, "transB", 0) else factor
     elif base.op_type == "Conv":
-        wide = wide * factor.reshape(-1, *(1,) * (weight.ndim - 1))
+        factor = factor.reshape(-1, *(1,) * (weight.ndim - 1))
     else:  # ConvTranspose: [inputs, outputs / groups, …], and the groups split the inputs
         groups = int(attribute(base, "group", 1))
-        split = wide.reshape(groups, -1, *weight.shape[1:])
-        wide = (split * factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))).reshape(weight.shape)
-    scaled: Array = wide.astype(weight.dtype)
-    return scaled
+        split = weight.reshape(groups, -1, *weight.shape[1:])
+        factor = factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))
+    scaled = np.empty_like(split, order="C")
+    # In float64, piece by piece: a wide copy of the weights would be written and read again.
+    np.multiply(split, factor, out=scaled, dtype=np.float64, casting="unsafe")
+    return scaled.reshape(weight.shape)
