@@ -28,7 +28,7 @@ from exporter.export.lower.precision.rounded import RoundedLayer, StoredWeight
 from exporter.export.lower.precision.saturation import safe_steps
 from exporter.export.lower.precision.search import INT8_LADDER, Candidate, Grade, Plan, by_grade, choose
 from exporter.export.lower.precision.speed import speedup
-from exporter.export.lower.precision.weights_onnx import store_weights, unround
+from exporter.export.lower.precision.weights_onnx import store_weights, unround, with_exact_weights
 from exporter.process.workers import doing
 
 #: Operators with weights: what int8 makes smaller and faster, and what is meant by a layer.
@@ -143,6 +143,7 @@ class _Maker:
         if lowered:
             others = [operator for layer, operator in self.layers.items() if layer not in lowered]
             model = unround(_float_outputs(self._quantised(model, lowered)), {*others, *self.kept})
+            with_exact_weights(model, self._model, others)
         alone = {layer: grade for layer, grade in plan.items() if grade in (Grade.WEIGHTS_INT8, Grade.WEIGHTS_FP16)}
         weights = store_weights(model, {layer: (self.layers[layer], grade) for layer, grade in alone.items()})
         return finished(model), weights

@@ -46,8 +46,8 @@ class Named:
 
     def _unknown(self, name: str) -> UsageError:
         kinds = sorted(set(self.operators.values()))
-        close = get_close_matches(name.lower(), {known.lower() for known in (*self.layers, *self.operators, *kinds)})
         spelled = {known.lower(): known for known in (*kinds, *self.operators, *self.layers)}
+        close = get_close_matches(name.lower(), spelled)
         first, *others = (f"'{spelled[known]}'" for known in close) if close else ("",)
         more = f" Near are also {', '.join(others)}." if others else ""
         listed = f"name a layer of the report, an operator, or one of the kinds {', '.join(kinds)}"

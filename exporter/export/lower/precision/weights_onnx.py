@@ -59,6 +59,17 @@ def store_weights(model: Any, layers: Mapping[str, tuple[str, Grade]]) -> dict[s
     return described
 
 
+def with_exact_weights(model: Any, exact: Any, operators: Collection[str]) -> None:
+    """Let these layers have float32's weights again, which the quantizer has rounded for others that share them."""
+    own = {node.name: node.input[1] for node in exact.graph.node if node.name in operators}
+    have = {tensor.name for tensor in model.graph.initializer}
+    lacking = {*own.values()} - have
+    model.graph.initializer.extend(tensor for tensor in exact.graph.initializer if tensor.name in lacking)
+    for node in model.graph.node:
+        if node.name in own:
+            node.input[1] = own[node.name]
+
+
 def unround(model: Any, operators: Collection[str]) -> Any:
     """Let these operators take their values as they were before they were rounded for others.
 

@@ -117,6 +117,9 @@ def test_every_layer_is_stored_in_8_bits_and_computes_nearly_the_same(
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     assert written(tmp_path / "a") == written(tmp_path / "b")
+    wishes = [order(tmp_path / place, network(), Budget(min_snr_db=50), search=True) for place in ("c", "d")]
+    assert plugin.write(wishes[0]) == plugin.write(wishes[1])
+    assert (wishes[0].into / "model.onnx").read_bytes() == (wishes[1].into / "model.onnx").read_bytes()
 
 
 def test_no_domain_is_imported_that_no_node_uses(tmp_path: Path) -> None:
@@ -203,6 +206,28 @@ def test_a_budget_that_8_bits_cannot_hold_is_held_with_weights_of_16(tmp_path: P
     (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
     low = artifact(tmp_path, "onnx-int8", details)
     assert "not the nearest fp16" in prove_rounded(low, plain, tmp_path).reason
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_layers_that_share_a_weight_may_have_different_grades(tmp_path: Path, *, keep: bool) -> None:
+    """As the tower of a detector that looks at each level of its pyramid."""
+    nodes = [
+        constant("one.w_0", FIRST[:, :16]),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "one.w_0"], ["y"]),
+    ]
+    content = made(model(nodes, {"x": [None, 16]})).content
+    settings: dict[str, object] = {"keep": ("one",)} if keep else {"search": True}
+    details = dict(plugin.write(order(tmp_path, content, Budget(min_snr_db=42), **settings)))
+    lowered = (tmp_path / "onnx-int8/model.onnx").read_bytes()
+    assert noise_of(content, lowered) >= (33 if keep else 42)
+    first = next(node for node in onnx.load_from_string(lowered).graph.node if node.op_type == "MatMul")
+    assert not keep or (details["kept"] == ["one"] and list(first.input) == ["x", "one.w_0"])
+
+
+def noise_of(content: bytes, lowered: bytes) -> float:
+    return worst_snr_db(run(content, CALLS), run(lowered, CALLS))
 
 
 def test_samples_that_differ_much_ask_for_more_than_their_mean() -> None:
