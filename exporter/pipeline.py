@@ -260,7 +260,7 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
             conversion = convert_all(spec, checkpoint, draft, setting, samples, observed(spec))
         converted = Hashed.of(draft)
         content = contents(spec, conversion, converted.files, checkpoint, metric)
-        exported = Exported(conversion.output_names, conversion.parameters)
+        exported = Exported.written(draft, conversion.artifacts, conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
         proven = Hashed.of(draft, converted)
@@ -304,7 +304,7 @@ def judge_foreign(spec: Spec, file: Path, setting: Setting) -> Report:
     with scratch() as draft:
         conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, Hashed.of(draft).files, checkpoint)
-        exported = Exported(conversion.output_names, conversion.parameters)
+        exported = Exported.written(draft, conversion.artifacts, conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = subject_in(content, spec, (draft, draft / GOLDEN), plan.device.name, checkpoint)
         runs = [run for run in plan.runs if run.format == "source"] + [*runs_of(format, engines)]
@@ -357,7 +357,8 @@ def verify(
         golden = folder / GOLDEN
         if manifest.verdict == "unverified" and not manifest.cases:
             golden = place / GOLDEN
-            exported = Exported([one.name for one in manifest.outputs], manifest.parameters)
+            artifacts = [one.artifact() for one in manifest.variants.values()]
+            exported = Exported.written(folder, artifacts, [one.name for one in manifest.outputs], manifest.parameters)
             manifest = with_record(manifest, record(spec, source.checkpoint, exported, golden, setting))
         origin = (source.checkpoint, source.absent, narrowing.case)
         subject = subject_in(manifest, spec, (folder, golden), taken.name, *origin)

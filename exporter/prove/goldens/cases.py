@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from exporter.base.numbers.golden import ROWS_OF
 from exporter.prove.goldens.extremes import Ends, Extremes
 from exporter.spec.values import arguments, bound
 
@@ -63,12 +64,18 @@ def plan_cases(spec: Spec) -> tuple[Case, ...]:
         dims = {**typical, str(batch): 1} if kind == "one_row" else typical
         cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
     for name, one in spec.inputs.items():
-        ends = value_ends(spec, name, typical) if one.values.startswith("integers") else None
-        cases += extreme_cases(spec, name, ends)
+        cases += _extreme_cases(spec, name, value_ends(spec, name, typical) if _is_whole(one) else None)
     return tuple(cases)
 
 
-def extreme_cases(spec: Spec, name: str, ends: Ends | None) -> list[Case]:
+def mask_cases(spec: Spec, name: str) -> list[Case]:
+    """The cases of an input of real numbers that is used as a mask: the ends of its range in some rows."""
+    typical = {dim: sizes.typical for dim, sizes in spec.dims.items()}
+    cases = _extreme_cases(spec, name, value_ends(spec, name, typical))
+    return [case for case in cases if case.kind.startswith(ROWS_OF)]
+
+
+def _extreme_cases(spec: Spec, name: str, ends: Ends | None) -> list[Case]:
     """The typical case with the ends of one input's range in rows of it, and with NaN and infinities where asked for.
 
     A case is named after what it changes, such as `batch=4,seq=16:rows_of_mask`.
@@ -76,6 +83,10 @@ def extreme_cases(spec: Spec, name: str, ends: Ends | None) -> list[Case]:
     typical = {dim: sizes.typical for dim, sizes in spec.dims.items()}
     kinds = Extremes(name, spec.inputs[name], ends, typical, batch_dim(spec)).kinds()
     return [Case(f"{_name(typical)}:{kind}", typical, spec.seed, kind) for kind in kinds]
+
+
+def _is_whole(one: Input) -> bool:
+    return one.values.startswith("integers")
 
 
 def value_ends(spec: Spec, name: str, dims: Mapping[str, int]) -> Ends | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.base.diagnostics import short
 from exporter.base.errors import ModelError
-from exporter.base.numbers.golden import may_be_partial
+from exporter.base.numbers.golden import ROWS_OF, may_be_partial
 from exporter.base.tensors import Array, save_scratch
 from exporter.engines.base import EngineRefused
 from exporter.export.trace.layer import digests, load_layer
@@ -18,7 +18,7 @@ from exporter.export.trace.traced import bind_inputs
 from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.compare.informative import doubts, runs_of, still_open
-from exporter.prove.goldens.cases import Case, plan_cases, promised
+from exporter.prove.goldens.cases import WHOLE, Case, plan_cases, promised
 from exporter.prove.goldens.coverage import Coverage, TooLong
 from exporter.prove.goldens.domain import OutOfRange
 from exporter.prove.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
@@ -60,7 +60,9 @@ def record(request: RecordRequest) -> RecordAnswer:
     recorded, left_out = planned.recorded, planned.left_out
     found: list[Recorded] = []
     notes: list[str] = []
+    further = request.further() if whole else []
     if whole:
+        planned.record(oracle, spec, further, rows)
         if request.search:
             found, ended = _search(oracle, coverage, spec, planned, rows)
             notes += ended
@@ -72,7 +74,7 @@ def record(request: RecordRequest) -> RecordAnswer:
         tied={case.case.name: case.tied for case in recorded if case.tied},
         left_out=left_out,
         notes=tuple(notes),
-        found=tuple(case.case.name for case in found),
+        found=(*(case.name for case in further), *(case.case.name for case in found)),
         whole=whole,
     )
 
@@ -123,7 +125,7 @@ class _Planned:
             try:
                 self.recorded.append(_record_case(oracle, case, inputs, self._place()))
             except EngineRefused as refusal:
-                if not case.kind and isinstance(refusal, OutOfRange):
+                if isinstance(refusal, OutOfRange) and _is_promised(case, refusal, spec):
                     raise refusal.for_user(spec, case) from refusal
                 if not case.kind:
                     raise ModelError(
@@ -138,6 +140,12 @@ class _Planned:
 
     def _place(self) -> Path:
         return self.into / f"{len(self.recorded)}.safetensors"
+
+
+def _is_promised(case: Case, refusal: OutOfRange, spec: Spec) -> bool:
+    """Whether the spec says that such a value may be sent: in a promised case, or since its range holds it."""
+    declared = [name for name in refusal.names if spec.inputs[name].values.startswith("integers")]
+    return not case.kind or (bool(declared) and (case.kind in WHOLE or case.kind.startswith(ROWS_OF)))
 
 
 def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:

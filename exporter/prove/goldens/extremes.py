@@ -75,7 +75,7 @@ class Extremes:
         off, mask = self._nothing, self._is_mask
         found: list[_Pattern] = [("all", off)]
         if self._width > 1:
-            found += [("first", highest), ("last", highest)] if mask or highest == off else [("first", highest)]
+            found += [("first", highest), ("last", highest)] if mask or highest == 0 else [("first", highest)]
         elif lowest < 1 < highest and self._rows > 1:
             found.append(("all", 1))
         found += [("all", end) for end in (highest, lowest) if end != off and not mask]
@@ -85,9 +85,9 @@ class Extremes:
 
     @property
     def _nothing(self) -> float:
-        """What stands for nothing: 0, where it is in the range; else the smallest value."""
-        lowest, highest = self.ends or (0, 0)
-        return 0 if lowest <= 0 <= highest else lowest
+        """What stands for nothing: 0, where the range goes on beyond; else the smallest value, as of an added mask."""
+        lowest, highest = self.ends or (0, 1)
+        return 0 if lowest <= 0 < highest else lowest
 
     @property
     def _is_mask(self) -> bool:

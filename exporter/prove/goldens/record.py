@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.export.lower.base import Artifact
 from exporter.process.answers import Event
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
-from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.cases import Case, mask_cases, plan_cases
 from exporter.prove.goldens.finish import CaseFacts, finish
+from exporter.prove.goldens.masks import masks_in, program_of
 from exporter.spec.model import Spec, Waiver
 
 #: How the child calls what it does while it tries inputs that nobody promised.
@@ -31,10 +33,26 @@ class Record:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was exported: the outputs' names in `forward`'s order, and the digest of each of the layer's tensors."""
+    """What was exported: the outputs' names in `forward`'s order, and the digest of each of the layer's tensors.
+
+    `program` is a written file, that tells how inputs are used.
+    """
 
     outputs: Sequence[str]
     parameters: Mapping[str, str] = field(default_factory=dict)
+    program: Path | None = None
+
+    @classmethod
+    def written(
+        cls, folder: Path, artifacts: Sequence[Artifact], outputs: Sequence[str], parameters: Mapping[str, str]
+    ) -> Exported:
+        """What lies in a folder."""
+        return cls(outputs, parameters, program_of(folder, artifacts))
+
+    def masks(self, spec: Spec) -> tuple[str, ...]:
+        """The inputs of real numbers with a declared range that are used as masks."""
+        asked = [name for name, one in spec.inputs.items() if one.values.startswith("uniform")]
+        return masks_in(self.program, list(spec.inputs), asked) if asked and self.program else ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,7 @@ class RecordRequest:
 
     What is remembered of an answer does not depend on `beside`. `parameters` are those that were exported, `fatal`
     cases that killed a child, with the reason. With `search` other inputs are tried than those of the planned cases.
+    `masks` are inputs of real numbers that the program uses as such.
     """
 
     spec: Spec
@@ -72,6 +91,11 @@ class RecordRequest:
     fatal: Mapping[str, str] = field(default_factory=dict)
     search: bool = True
     beside: VerdictSettings | None = None
+    masks: tuple[str, ...] = ()
+
+    def further(self) -> list[Case]:
+        """The cases that the spec does not plan: rows of what is used as a mask."""
+        return [case for name in self.masks for case in mask_cases(self.spec, name)]
 
 
 @dataclass(frozen=True)
@@ -89,8 +113,8 @@ class RecordAnswer:
     """What was recorded: case N lies in `<N>.safetensors`.
 
     `unstable` says why eager cannot be trusted in a case, `tied` which operators chose between equal elements, and
-    `left_out` why a case was not recorded. `found` are those of a search. `whole` is False where the promised cases
-    tell nothing, so that the rest was not recorded.
+    `left_out` why a case was not recorded. `found` are those that the spec does not plan. `whole` is False where the
+    promised cases tell nothing, so that the rest was not recorded.
     """
 
     cases: tuple[RecordedCase, ...]
@@ -140,7 +164,6 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
         if setting.on_event:
             setting.on_event(event)
 
-    probing = {case.name for case in plan_cases(spec) if case.kind}
     request = RecordRequest(
         spec.without_verdict(),
         checkpoint,
@@ -148,7 +171,9 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
         into,
         parameters=dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
         beside=VerdictSettings.of(spec),
+        masks=exported.masks(spec),
     )
+    probing = {case.name for case in (*plan_cases(spec), *request.further()) if case.kind}
     while True:
         try:
             answer = _call(request, replace(setting, on_event=follow))

@@ -57,7 +57,7 @@ def test_ids_have_rows_of_padding_of_one_token_and_of_the_last_id() -> None:
     (found,) = extremes(spec(["batch", "seq"], "integers(3,40)")).values()
     assert found[1:4].tolist() == [[3] * 5, [39, 3, 3, 3, 3], [39] * 5], "0 is not declared"
     (found,) = extremes(spec(["batch", "seq"], "integers(-5,1)")).values()
-    assert found[1].tolist() == [0] * 5 and found[4].tolist() == [-5] * 5
+    assert found[1:5].tolist() == [[-5] * 5, [0, -5, -5, -5, -5], [-5, -5, -5, -5, 0], [0] * 5], "an added mask"
 
 
 def test_lengths_are_none_one_and_the_whole() -> None:

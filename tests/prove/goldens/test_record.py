@@ -299,3 +299,21 @@ def test_a_model_that_makes_its_child_leave_a_case_out_is_found_out(tmp_path: Pa
     with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
         record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert caught.value.where == str(tmp_path / "g.safetensors")
+
+
+@pytest.mark.parametrize(("table", "kind"), [(39, "largest"), (40, "")])
+def test_a_range_that_holds_what_the_model_refuses_is_a_mistake_of_the_spec(
+    tmp_path: Path, table: int, kind: str
+) -> None:
+    """By chance no draw is the last of many ids; the cases with the ends of the range are."""
+    inputs = {"ids": {"dtype": "int64", "shape": ["batch", 2], "values": "integers(0,40)"}}
+    keys = {"model": "models.rows:Looked", "args": {"rows": table}, "inputs": inputs, "seed": 5}
+    spec = validate({**SPEC, **keys}, "test")
+    setting = Setting(Limits(seconds=60))
+    if not kind:
+        made = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", setting)
+        assert "batch=2:rows_of_ids" in {case.name for case in made.cases}
+        return
+    with pytest.raises(UsageError, match=r"input 'ids' holds 39, and the table of 39 rows") as caught:
+        record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", setting)
+    assert "write values: integers(0,39)" in caught.value.hint
