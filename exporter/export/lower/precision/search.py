@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from exporter.base import machine
 from exporter.base.bounded_json import Data
+from exporter.base.errors import ModelError
 from exporter.base.numbers.norms import LOUDEST
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.noise import ratio_db
@@ -133,11 +134,13 @@ def choose(
 
     `speed` measures what is told of the candidates where the settings ask for it. It never chooses: the same input has
     to give the same bytes.
+
+    Raises:
+        ModelError: every layer would have to be in float32.
     """
     if not order.settings.search:
         return plan, Tried()
-    wanted = (order.budget.min_snr_db or 0.0) + HEADROOM
-    plan, tried = _search(plan, ladder, make, wanted)
+    plan, tried = _search(order, plan, ladder, make)
     if order.settings.timed and speed is not None:
         doing("timing the candidates")
         timed = tuple(replace(candidate, speedup=speed(candidate.plan)) for candidate in tried.candidates)
@@ -145,7 +148,8 @@ def choose(
     return plan, tried
 
 
-def _search(plan: Plan, ladder: Sequence[Grade], make: Make, wanted: float) -> tuple[Plan, Tried]:
+def _search(order: Order, plan: Plan, ladder: Sequence[Grade], make: Make) -> tuple[Plan, Tried]:
+    wanted = (order.budget.min_snr_db or 0.0) + HEADROOM
     first = make(plan)
     if first.holds(wanted):
         return plan, Tried({}, (first,))
@@ -166,8 +170,23 @@ def _search(plan: Plan, ladder: Sequence[Grade], make: Make, wanted: float) -> t
     if count == len(steps):
         steps = list(_steps({layer: plan[layer] for layer in low}, ladder, alone, per_byte=False))
         count = _fewest(plan, steps, make, wanted, candidates)
+    if count == len(steps):
+        raise _nothing_holds(order, alone[ladder[0]])
     ratios = {grade: {layer: candidate.snr_db for layer, candidate in own.items()} for grade, own in alone.items()}
     return _after(plan, steps[:count]), Tried(ratios, tuple(candidates))
+
+
+def _nothing_holds(order: Order, alone: Mapping[str, Candidate]) -> ModelError:
+    """What to say where nothing but float32 throughout keeps the budget: the layer that costs most."""
+    layer = min(alone, key=lambda name: (alone[name].snr_db, name))
+    noise = alone[layer].noise
+    output = max(noise, key=lambda name: (noise[name], name))
+    return ModelError(
+        f"no layer can be below float32 and every output keep {order.budget.min_snr_db or 0:g} dB with {HEADROOM:g} to "
+        f"spare: {layer}, which costs most, alone leaves {alone[layer].snr_db:.1f} dB of '{output}'",
+        where=order.model,
+        hint="ask for less `min_snr_db`, calibrate with more of the real inputs, or leave this precision out",
+    )
 
 
 class _Step(NamedTuple):

@@ -351,6 +351,14 @@ def test_where_weights_cannot_be_stored_alone_the_noisiest_of_all_is_kept(tmp_pa
     assert [layer for layer, grade in plan.items() if grade is Grade.FLOAT32] == ["large"]
 
 
+def test_a_budget_that_nothing_below_float32_keeps_is_refused_with_the_layer_that_costs_most(tmp_path: Path) -> None:
+    wish = order(tmp_path, network(), Budget(min_snr_db=150), search=True)
+    with pytest.raises(
+        ModelError, match=r"no layer can be below float32 .*: (one|two), which costs most, alone leaves"
+    ):
+        plugin.write(wish)
+
+
 def test_the_front_holds_what_nothing_beats_in_both() -> None:
     small, better, worse = candidate(10, 30.0), candidate(20, 35.0), candidate(21, 34.0)
     assert front([worse, better, small]) == [small, better]
