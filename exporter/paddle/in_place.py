@@ -143,12 +143,12 @@ def followed(make: Callable[[], Any], now: dict[int, Any]) -> Any:
     return paddle.utils.map_structure(lambda value: latest(value, now), made) if now else made
 
 
-def with_writes(write: Callable[[Sequence[Any]], tuple[Any, Sequence[Any]]]) -> Any:
+def with_writes(write: Callable[[Sequence[Any]], tuple[Any, Sequence[Any]] | None]) -> Any:
     """What a branch or a loop of PIR gives, whose blocks may write values from outside.
 
     `write(values)` appends the operator to the current block, and gives what it gives and what each of the `values`
     means behind it. It is called again, and what it appended is removed, until `values` has all that the blocks write:
-    only a trace of them finds it.
+    only a trace of them finds it. So it is where it gives None, as it wants to be.
     """
     import paddle
 
@@ -156,19 +156,19 @@ def with_writes(write: Callable[[Sequence[Any]], tuple[Any, Sequence[Any]]]) -> 
     values: list[Any] = []
     while True:
         before = len(log or ())
-        given, meanings = write(values)
+        written = write(values)
         block = paddle.pir.get_current_insertion_point().block()
         operator = next(operator for operator in reversed(block.ops) if operator.blocks())
         known = {value.id for value in values}
         missed = [value for value in _written_outside(operator) if value.id not in known]
-        if not missed:
-            break
+        if written is not None and not missed:
+            given, meanings = written
+            for value, meaning in zip(values, meanings, strict=True):
+                remember(value, meaning)
+            return given
         block.remove_op(operator)
         del (log or [])[before:]
         values += missed
-    for value, meaning in zip(values, meanings, strict=True):
-        remember(value, meaning)
-    return given
 
 
 def _written_outside(operator: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.paddle.declared import declare
 from exporter.paddle.in_place import followed, latest, with_writes
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
@@ -77,6 +78,16 @@ def _never_assigned_within(self: Any, x: Any) -> Any:
     return y - x
 
 
+def _growing(self: Any, x: Any) -> Any:
+    import paddle
+
+    seen = x[:, :1]
+    while seen.mean() < 9:
+        squares = seen.reshape([-1, seen.shape[1], 1]) * seen.shape[1]
+        seen = paddle.concat([seen, squares.sum(1) + 4], 1)
+    return seen.mean(-1)
+
+
 def _parameter() -> Any:
     import paddle
 
@@ -89,7 +100,7 @@ class WhileLoop(Fix):
     In a legacy program it writes what a loop carries into the variables that it starts from, one after the other. A
     value changes under its other names, an input is written, and a weight is another one in the next run. Of two values
     that trade places one is lost (static/nn/control_flow.py). What a turn sets in place means the same after the loop,
-    whatever the turn assigned later.
+    whatever the turn assigned later. What grows keeps in each turn of a PIR program the size that it had in the first.
     """
 
     apis = ("paddle.static.nn.while_loop",)
@@ -99,6 +110,7 @@ class WhileLoop(Fix):
         Example(_condition, (("n", 4),)),
         Example(_never_assigned, (("n", 4),), formats=("pir",)),
         Example(_never_assigned_within, (("n", 4),), formats=("pir",)),
+        Example(_growing, (("n", 4),), formats=("pir",)),
         Example(_weight, (("n", 4),), {"weight": _parameter}, ("pdmodel",)),
         Example(_input, (("n", 4),), formats=("pdmodel",)),
         Example(_swapped, (("n", 4),), formats=("pdmodel",)),
@@ -168,11 +180,12 @@ def _is_view(stock: Any, value: Any) -> Any:
 
 
 def _in_pir(stock: Any, cond: Any, body: Any, loop_vars: Sequence[Any]) -> Any:
-    """The loop carries what its body writes, too."""
+    """The loop carries what its body writes, too; what grows is traced without the size that it begins with."""
     start = _apart(cond(*loop_vars))
     count = len(loop_vars)
+    growth = _Growth(loop_vars)
 
-    def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
         now: dict[int, Any] = {}
         turned = False
 
@@ -192,13 +205,66 @@ def _in_pir(stock: Any, cond: Any, body: Any, loop_vars: Sequence[Any]) -> Any:
             now.update((value.id, argument) for value, argument in zip(values, arguments, strict=True))
             result = followed(lambda: body(*carried[:count]), now)
             result = result if isinstance(result, (list, tuple)) else [result]
+            growth.see(carried[:count], result)
             return [*result, *(latest(value, now) for value in values), *carried[count + len(values) :]]
 
         filler = [] if count or values else [start]  # a loop of nothing is none
-        made = stock(asked, turn, [*loop_vars, *values, *filler])
+        made = stock(asked, turn, [*growth.opened(), *values, *filler])
+        if growth.sizes:
+            return None
         return made[:count], made[count : count + len(values)]
 
     return with_writes(write)
+
+
+class _Growth:
+    """What a loop begins with, with those sizes open that its turns change.
+
+    `seq = paddle.concat([seq, next], 1)` begins with one column: stock traces every turn with one (3.3.1), so that what
+    the body does by `seq.shape[1]` is right in the first turn only.
+    """
+
+    def __init__(self, loop_vars: Sequence[Any]) -> None:
+        #: By the place of a value: its sizes, with those open that the last trace changed.
+        self.sizes: dict[int, list[int]] = {}
+        self._loop_vars = list(loop_vars)
+        self._first: list[list[int]] = []
+
+    def see(self, carried: Sequence[Any], result: Sequence[Any]) -> None:
+        """Compare the sizes before a turn with those behind it.
+
+        A size that becomes open is not known to change, unless it does so because another one was opened.
+        """
+        from paddle.utils import flatten
+
+        before, after = flatten(list(carried)), flatten(list(result))
+        self.sizes = {}
+        if len(before) != len(after):
+            return
+        sizes = [list(value.shape) if in_program(value) else [] for value in after]
+        self._first = self._first or sizes
+        for place, (value, behind, first) in enumerate(zip(before, sizes, self._first, strict=True)):
+            own = list(value.shape) if in_program(value) and getattr(value, "shape", None) else []
+            if len(own) != len(behind) or len(own) != len(first):
+                continue
+            opened = [
+                -1 if size != now and (now != -1 or once != -1) else size
+                for size, now, once in zip(own, behind, first, strict=True)
+            ]
+            if opened != own:
+                self.sizes[place] = opened
+
+    def opened(self) -> list[Any]:
+        """Return what the loop begins with, as the traces so far show that it has to be declared."""
+        from paddle.utils import flatten, pack_sequence_as
+
+        if self.sizes:
+            values = flatten(self._loop_vars)
+            for place, sizes in self.sizes.items():
+                values[place] = _apart(values[place])
+                declare(values[place], values[place].dtype, sizes)
+            self._loop_vars = pack_sequence_as(self._loop_vars, values)
+        return self._loop_vars
 
 
 def _apart(value: Any) -> Any:
