@@ -14,7 +14,7 @@ from tests.described import small
 
 #: Keys of text that name nothing on the disk. One that does takes a mark of `Names` in its type instead.
 NO_NAMES = {
-    "Spec": "name version args inputs dims outputs precisions targets device engines",
+    "Spec": "name version args inputs dims outputs precisions targets device engines ignores",
     "Input": "shape",
     "PrecisionSettings": "keep",
     "Prune": "importance",

@@ -24,7 +24,19 @@ _PLAIN = re.compile(r"[\w.,:+-]{0,20}")
 #: Variables of shells, terminals, sign-ins and CI jobs, which are others in each run (docs/cache.md lists them). All
 #: others count.
 PASSING = (
-    *("_", "COLUMNS", "COLORTERM", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOSTNAME", "INVOCATION_ID", "LINES"),
+    *(
+        "_",
+        "CLICOLOR*",
+        "COLUMNS",
+        "COLORTERM",
+        "FORCE_COLOR",
+        "NO_COLOR",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "DISPLAY",
+        "HOSTNAME",
+        "INVOCATION_ID",
+        "LINES",
+    ),
     *("LOGNAME", "LS_COLORS", "MAIL", "OLDPWD", "PS1", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "WINDOWID"),
     *("VIRTUAL_ENV*", "SSH_*", "SUDO_*", "TERM_*", "TMUX*", "XDG_*", "WSL*", "EXPORTER_*", "PYTEST_*", "PRE_COMMIT*"),
     *("ACTIONS_*", "BUILD_*", "CI", "CI_*", "GITHUB_*", "GITLAB_*", "JENKINS_*", "JOB_*", "NODE_NAME", "RUNNER_*"),

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from exporter.base.bounded_json import parse_json
 
+#: This package as it is installed: its code counts by itself, wherever it was imported from.
+_OURS = "paddle_exporter"
 #: Code and data of a package that was installed in place, and nothing of tools.
 _NO_CODE = frozenset(("__pycache__", ".git", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"))
 
@@ -29,7 +31,7 @@ def packages() -> dict[str, str]:
                     raw = record.read_bytes()
                     digests.setdefault(name, hashlib.sha256(raw).hexdigest())
                     recorded |= {_top(line) for line in raw.decode("utf-8", "replace").splitlines()}
-                own |= _in_place(Path(entry.path))
+                own |= _in_place(Path(entry.path)) if name.partition(" ")[0] != _OURS else set()
             elif entry.name != "__pycache__":
                 loose.append(Path(entry.path))
         for path in loose:

@@ -26,7 +26,7 @@ from exporter.base.files import (
     sibling,
     user_cache,
 )
-from exporter.base.watch import Seen, watching
+from exporter.base.watch import Seen, unseen, watching
 from exporter.gate.counts import Counting
 from exporter.gate.project import MOST_FILES, Project, TooLargeError, look_through
 from exporter.gate.reuse.depends import changed_since, depends, excused, too_little_seen
@@ -192,7 +192,7 @@ class Releases:
         """The files of the project without results; None where they are too many."""
         results = root if not Path.cwd().is_relative_to(root.absolute()) else root / asked.name
         leave = (results, Path("runs"), self.store.folder, *self.written, *made)
-        with contextlib.suppress(TooLargeError):
+        with contextlib.suppress(TooLargeError), unseen():
             return look_through(leave, self.store.folder / "index.json")
         return None
 
