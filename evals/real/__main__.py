@@ -1,8 +1,9 @@
 """`check` on real code: `python -m evals.real CACHE {fetch,errors,sample,figures,failures}`.
 
 `fetch` downloads and unpacks the pinned wheels. `errors` counts errors and warnings of each package and lists the
-errors. `sample --seed N` draws 60 errors for somebody to judge, as lines for `judged.jsonl`; places that an earlier
-sample judged bring their judgement along, or are left out (`--fresh`). `figures` says what the judgements were when
+errors. `sample --seed N` draws errors for somebody to judge, as lines for `judged.jsonl`; places that an earlier
+sample judged bring their judgement along, or are left out with the same places of other versions, and all copies of a
+line but one (`--fresh`). `figures` says what the judgements were when
 each sample was drawn, and what became of the judged places since. `failures` says which export failures of the zoo
 (`failures.yaml`) have a finding at their line. CACHE is a folder that the project does not hold.
 """
@@ -13,6 +14,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +22,7 @@ import yaml
 
 from evals.real import judgements
 from evals.real.judgements import Judgement
-from evals.real.sample import Found, draw, findings
+from evals.real.sample import SIZE, Found, draw, findings, fresh
 from evals.real.sources import HERE, Source, fetch, sources
 from exporter.check.run import check
 
@@ -42,9 +44,9 @@ def _errors(present: list[Source], cache: Path) -> None:
             print(f"    {each.place.file}:{each.place.line}: {each.place.code} {each.message}")
 
 
-def _sample(found: list[Found], seed: int, most: int | None) -> None:
+def _sample(found: Sequence[Found], seed: int, size: int, most: int | None) -> None:
     known = {each.place: each for each in judgements.read()}
-    for each in draw(found, seed, most=most):
+    for each in draw(found, seed, size, most):
         said = known.get(each.place)
         verdict = {"judgement": said.judgement.value, "why": said.why} if said else {"judgement": "", "why": ""}
         line = {"seed": seed, **asdict(each.place), **verdict}
@@ -86,6 +88,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="of the sample; one that no judgement has yet is a fresh one")
     parser.add_argument("--only", default="", help="names of packages, with commas")
     parser.add_argument("--fresh", action="store_true", help="of the sample: only errors that were never judged")
+    parser.add_argument("--size", type=int, default=SIZE, help="of the sample")
     parser.add_argument("--most", type=int, help="of the sample: no more errors of one code in one package")
     parser.add_argument("--unmended", action="store_true", help="only packages that the check was never changed for")
     options = parser.parse_args()
@@ -106,9 +109,10 @@ def main() -> int:
     if options.what == "errors":
         _errors(present, options.cache)
     elif options.what == "sample":
-        judged = {each.place for each in judgements.read()} if options.fresh else set()
-        found = [each for each in _found(present, options.cache) if each.place not in judged]
-        _sample(found, options.seed, options.most)
+        found: Sequence[Found] = _found(present, options.cache)
+        if options.fresh:
+            found = fresh(found, [judged.place for judged in judgements.read()])
+        _sample(found, options.seed, options.size, options.most)
     else:
         _figures(_found(present, options.cache))
     return 0 if present else 1

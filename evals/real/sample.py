@@ -24,6 +24,11 @@ class Place:
     line: int
     code: str
 
+    @property
+    def name(self) -> str:
+        """The file with its folder, which other versions of the package share."""
+        return "/".join(self.file.split("/")[-2:])
+
 
 @dataclass(frozen=True)
 class Found:
@@ -32,6 +37,12 @@ class Found:
     place: Place
     error: bool
     message: str
+    line: str = ""
+
+    @property
+    def copied(self) -> tuple[str, str, str]:
+        """What it has in common with the same finding in a copy of its file."""
+        return self.place.name, self.place.code, self.line
 
 
 def findings(source: Source, cache: Path) -> Iterator[Found]:
@@ -43,10 +54,19 @@ def findings(source: Source, cache: Path) -> Iterator[Found]:
             continue
         file = Path(finding.location.path).resolve().relative_to(root)
         place = Place(source.label, file.as_posix(), finding.location.line, finding.code)
-        found = Found(place, finding.severity is Severity.ERROR, finding.message)
+        lines = Path(finding.location.path).read_text(errors="replace").splitlines()
+        line = lines[place.line - 1].strip() if place.line <= len(lines) else ""
+        found = Found(place, finding.severity is Severity.ERROR, finding.message, line)
         if place not in seen or found.error:
             seen[place] = found
     yield from seen.values()
+
+
+def fresh(found: Iterable[Found], judged: Iterable[Place]) -> Sequence[Found]:
+    """Leave out what was judged, in whatever version of its package, and all but one of several copies of a line."""
+    known = {(place.name, place.code) for place in judged}
+    unseen = [finding for finding in found if finding.error and (finding.place.name, finding.place.code) not in known]
+    return list({finding.copied: finding for finding in sorted(unseen, key=lambda finding: finding.place)}.values())
 
 
 def draw(found: Iterable[Found], seed: int, size: int = SIZE, most: int | None = None) -> Sequence[Found]:

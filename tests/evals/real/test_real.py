@@ -9,7 +9,7 @@ import pytest
 
 from evals.real import judgements
 from evals.real.judgements import Judged, Judgement
-from evals.real.sample import Found, Place, draw, findings
+from evals.real.sample import Found, Place, draw, findings, fresh
 from evals.real.sources import Source, fetch, sources
 
 FOUND = [Found(Place("net-1.0", "net.py", line, "EX113"), line % 2 == 0, "message") for line in range(200)]
@@ -29,6 +29,15 @@ def test_a_sample_holds_errors_only_and_is_another_for_each_seed() -> None:
     assert len(draw(FOUND[:10], 1)) == 5
     assert len(draw(FOUND, 1, most=3)) == 3
     assert not draw([Found(Place("net-1.0", "net.py", 1, "EX001"), True, "message")], 1)
+
+
+def test_fresh_is_what_was_judged_in_no_version_and_one_of_several_copies() -> None:
+    seen = Found(Place("net-2.0", "src/net.py", 7, "EX113"), True, "message", "np.sort(x)")
+    copies = [Found(Place("net-2.0", f"{at}/heads/box.py", at, "EX114"), True, "message", "min(x)") for at in (1, 2)]
+    other = Found(Place("net-2.0", "1/heads/box.py", 9, "EX114"), True, "message", "max(x)")
+    mild = Found(Place("net-2.0", "a.py", 1, "EX114"), False, "message", "x")
+    left = fresh([seen, *copies, other, mild], [Place("net-1.0", "old/src/net.py", 5, "EX113")])
+    assert sorted(finding.line for finding in left) == ["max(x)", "min(x)"]
 
 
 def test_a_judgement_without_a_reason_is_refused(tmp_path: Path) -> None:
