@@ -58,11 +58,14 @@ ROOMS = {
     "goldens": Room(
         tuple(
             f"exporter/prove/goldens/{name}.py"
-            for name in ("cases", "finish", "float64", "fresh", "oracle", "positions", "truth")
+            for name in ("cases", "extremes", "finish", "float64", "fresh", "oracle", "positions", "truth")
         ),
         tuple(
             f"tests/prove/goldens/test_{name}.py"
-            for name in ("cases", "finish", "float64", "fresh", "oracle", "positions", "telling", "truth")
+            for name in (
+                *("cases", "extremes", "finish", "float64", "fresh", "oracle", "positions"),
+                *("telling", "truth"),
+            )
         ),
     ),
     "search": Room(

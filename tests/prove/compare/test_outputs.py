@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput, Partial
 from exporter.base.numbers.norms import FLOOR
 from exporter.base.numbers.units import in_human_units
 from exporter.base.tensors import Array
@@ -340,3 +340,50 @@ def test_what_was_not_compared_is_not_measured() -> None:
     assert judge(FIRST.eager[:2]).metrics == {}
     evidence = compare_case(GoldenCase("a", {}, {"y": FIRST}, "a"), {}, BUDGET, {"y": CASES})["y"]
     assert (evidence.outcome, evidence.metrics) == (Outcome.MISSING, {})
+
+
+class TestRowsWithoutAnAnswer:
+    """The first row of eager is NaN: the others are judged, by their values, and the first by what is finite."""
+
+    def cases(self, sampled: bool = False) -> list[GoldenOutput]:
+        eager = FIRST.eager.copy()
+        eager[0] = np.nan
+        index, places = np.arange(24), np.arange(6, 24)
+        partial = Partial(eager.ravel() if sampled else eager, index if sampled else None)
+        kept = {"eager": FIRST.eager.ravel()[places], "truth": FIRST.truth.ravel()[places], "index": places}
+        return [replace(FIRST, **kept, partial=partial), *CASES[1:]]
+
+    @pytest.mark.parametrize("sampled", [False, True])
+    def test_what_eager_gives_matches(self, sampled: bool) -> None:
+        got = FIRST.eager.copy()
+        got[0] = np.nan
+        found = judge(got, self.cases(sampled))
+        assert found.outcome is Outcome.MATCH and found.bit_equal and found.metrics["error_ratio"] <= 1
+        got[0] = [np.inf, -np.inf, np.nan, np.nan, np.inf, np.nan]
+        assert judge(got, self.cases(sampled)).outcome is Outcome.MATCH, "of NaN nobody knows how it came about"
+
+    @pytest.mark.parametrize(("place", "value"), [((0, 3), 1.0), ((2, 3), np.nan), ((3, 5), np.inf)])
+    def test_what_is_finite_has_to_be_so_in_both(self, place: tuple[int, int], value: float) -> None:
+        got = FIRST.eager.copy()
+        got[0] = np.nan
+        got[place] = value
+        found = judge(got, self.cases())
+        assert found.outcome is Outcome.MISMATCH and f"row {place[0]}" in found.reason and found.elements == 24
+
+    def test_the_other_rows_are_judged_by_their_values(self) -> None:
+        got = FIRST.eager.copy()
+        got[0] = np.nan
+        got[2, 2] *= 1.5
+        found = judge(got, self.cases())
+        assert found.outcome is Outcome.MISMATCH and "error ratio" in found.reason
+
+    def test_an_infinity_is_the_same_one(self) -> None:
+        (case, *others) = self.cases()
+        assert case.partial is not None
+        eager = case.partial.eager.copy()
+        eager[0, 0] = -np.inf
+        cases = [replace(case, partial=Partial(eager, None)), *others]
+        assert judge(eager, cases).outcome is Outcome.MATCH
+        other = eager.copy()
+        other[0, 0] = np.inf
+        assert "another infinity" in judge(other, cases).reason

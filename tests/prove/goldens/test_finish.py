@@ -27,6 +27,7 @@ from exporter.prove.goldens.finish import (
     batch_note,
     bounded,
     describe,
+    find_scores,
     finish,
     note_scores,
     untelling,
@@ -85,6 +86,20 @@ def test_what_is_not_finite_has_a_gate_and_is_still_json() -> None:
         told = describe(VALUES.astype("float32"), worst, "")
         assert told.gate and sizes(told) == [0.0] * 4
     assert describe(VALUES.astype("float32"), truth(VALUES * np.nan), "").gate == "float64 is not finite"
+
+
+def test_of_a_case_whose_rows_may_have_no_answer_the_others_are_described() -> None:
+    eager, exact = VALUES.astype("float32"), VALUES.copy()
+    eager[0], exact[0] = np.nan, np.nan
+    assert describe(eager, truth(exact), "").gate == "eager is not finite"
+    found = describe(eager, truth(exact), "", partial=True)
+    assert found.gate == "" and (found.scale_max, found.scale_l2) == norms(VALUES[1:])
+    nothing = np.full_like(eager, np.nan)
+    assert describe(nothing, truth(exact), "", partial=True).gate == "eager is not finite"
+    beyond = VALUES.astype("float32")
+    assert describe(beyond, truth(exact), "", partial=True).gate == "float64 is not finite"
+    labels = np.array([3, 0])
+    assert describe(labels, Truth(labels, 0.0, 0.0, "exact"), "", partial=True).gate == ""
 
 
 def test_a_gate_names_what_is_unstable_first() -> None:
@@ -163,6 +178,10 @@ def test_the_scores_of_a_label_are_named_in_every_case() -> None:
         cases.append(Recorded(Case(name, {}, 0), CaseFacts(name, {}, 0, about), tensors))
     note_scores(cases)
     assert [case.facts.outputs["label"].scores for case in cases] == [Scores("scores", 1)] * 2
+    odd = {"scores": np.where(scores > 0, np.nan, scores), "label": np.zeros(len(scores), "int64")}
+    given = [{"scores": scores, "label": scores.argmax(1)}, odd]
+    assert find_scores(given) == {"label": ("scores", 1)}, "where scores have no answer their argmax tells nothing"
+    assert find_scores([odd]) == {}
     assert cases[0].facts.outputs["scores"].scores is None
 
 

@@ -9,7 +9,7 @@ from exporter.base.numbers.allowance import allowance, independent_numbers
 from exporter.base.numbers.golden import LARGEST_ALLOWANCE, SPREAD
 from exporter.base.numbers.norms import error
 from exporter.base.tensors import Array
-from exporter.prove.goldens.truth import measured, same_bits, unmoved
+from exporter.prove.goldens.truth import measured, measured_in_part, same_bits, unmoved
 
 
 def runs(count: int, size: int = 400, spread: float = 1e-6) -> tuple[Array, list[Array]]:
@@ -100,3 +100,46 @@ def test_the_same_bits_are_of_one_dtype_and_shape(other: Array, same: bool) -> N
 
 def test_signed_zeros_are_not_the_same_bits() -> None:
     assert not same_bits(np.zeros(2), -np.zeros(2))
+
+
+class TestRowsWithoutAnAnswer:
+    def values(self) -> tuple[Array, list[Array]]:
+        truth, values = runs(3)
+        return truth.reshape(20, 20), [value.reshape(20, 20) for value in values]
+
+    def test_where_all_rows_have_one_it_is_measured_as_any_case(self) -> None:
+        truth, values = self.values()
+        part, whole = (how for how in (measured_in_part(values, truth, "f", "s"), measured(values, truth, "f")))
+        assert np.array_equal(part.value, whole.value) and part.method == "f"
+        assert (part.e_ref_max, part.e_ref_l2, part.allowance) == (whole.e_ref_max, whole.e_ref_l2, whole.allowance)
+
+    def test_rows_that_are_not_finite_do_not_count(self) -> None:
+        truth, values = self.values()
+        good = measured([value[1:] for value in values], truth[1:], "f")
+        for value in (truth, *values):
+            value[0] = np.nan
+        part = measured_in_part(values, truth, "f", "s")
+        assert (part.e_ref_max, part.e_ref_l2, part.method) == (good.e_ref_max, good.e_ref_l2, "f")
+        assert np.isnan(part.value[0]).all() and np.array_equal(part.value[1:], truth[1:])
+        assert len(part.runs) == 2 and part.runs[0] is values[1] and part.runs[1] is values[2]
+
+    def test_where_float64_has_no_answer_the_runs_stand_for_it(self) -> None:
+        truth, values = self.values()
+        truth[0, 0] = np.inf
+        part, mean = measured_in_part(values, truth, "f", "s"), measured(values, None, "s")
+        assert part.method == "s" and np.allclose(part.value, mean.value, rtol=0, atol=0)
+        assert part.e_ref_max == mean.e_ref_max
+        assert measured_in_part(values, None, "spread", "s").method == "spread"
+
+    def test_rows_of_rounding_do_not_count_and_keep_their_truth(self) -> None:
+        truth, values = self.values()
+        for value in values:
+            value[3] *= 1.2
+        part = measured_in_part(values, truth, "f", "s")
+        assert part.e_ref_max < 1e-5 and np.array_equal(part.value, truth)
+
+    def test_where_nothing_is_finite_nothing_is_measured(self) -> None:
+        nothing = [np.full((2, 2), np.nan, "float32")] * 2
+        assert not np.isfinite(measured_in_part(nothing, np.full((2, 2), np.nan), "f", "s").e_ref_max)
+        labels = np.arange(4)
+        assert measured_in_part([labels, labels], None, "f", "s").method == "exact"

@@ -141,7 +141,8 @@ def test_a_key_about_onnx_needs_onnx(key: dict[str, Any]) -> None:
 #: What answers each key of a spec, in every spec that has it: it is what is made, or a claim or a refusal is about it.
 MADE = """name version model source args recipe checkpoint weights prune prune.flops prune.importance
     prune.multiple_of inputs
-    inputs.NAME.dtype inputs.NAME.shape inputs.NAME.values inputs.NAME.empty_rows inputs.NAME.finite dims dims.NAME.min dims.NAME.typical dims.NAME.max
+    inputs.NAME.dtype inputs.NAME.shape inputs.NAME.values inputs.NAME.empty_rows inputs.NAME.finite
+    dims dims.NAME.min dims.NAME.typical dims.NAME.max
     dims.NAME.multiple_of outputs formats engines precisions golden_mb seed device pipeline pipeline.samples
     pipeline.input pipeline.preprocess pipeline.preprocess.training pipeline.preprocess.deployment pipeline.postprocess
     pipeline.fold precisions.NAME.budget""".split()
