@@ -34,7 +34,7 @@ _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 class Counting:
     """What a spec says of files: the code that it names, files and patterns that it names, patterns that it ignores.
 
-    `texts` are its other texts, which may be names of modules, too.
+    `texts` are what its factory is called with, which may be names of modules, too.
     """
 
     code: tuple[str, ...]
@@ -61,7 +61,7 @@ class Counting:
                 names.append(text)
                 if kind is Names.STEPS and (configuration := NAMED.match(text)):
                     names.append(configuration[2])
-        texts = tuple(_texts(spec.model_dump(mode="json")))
+        texts = tuple(_texts(spec.args))
         return cls(tuple(code), tuple(names), spec.ignores, texts)
 
     def within(self, files: Collection[str]) -> Counted:

@@ -90,9 +90,9 @@ class _Reading:
             self._read(name)
 
     def read_text(self, text: str) -> None:
-        """Take each name in a text for a module, and for a package with all that lies in it."""
+        """Take each name in a text for a module; one with a dot for a package, too, with all that lies in it."""
         for name in dict.fromkeys(_WORD.findall(text)):
-            self._ask(name, whole=True)
+            self._ask(name, whole="." in name)
         for path in dict.fromkeys(_SCRIPT.findall(text)):
             self._reach(os.path.normpath(path))
 

@@ -35,7 +35,7 @@ class Answers:
     """The answers in a store, for one command; `made` are the folders of what the command makes.
 
     `counted` are the digests of the files of the `project` that count.
-    Each depends on the files of the patterns `named` as well, whoever read them.
+    Each depends on the files of the patterns `named` as well, whoever read them, and on those that the spec names `also`.
     `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
     hears why an answer cannot be kept, and `tell_believed` of one that is kept on the word of the patterns alone.
     """
@@ -46,6 +46,7 @@ class Answers:
     counted: Mapping[str, str]
     made: tuple[Path, ...] = ()
     named: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     tell: Callable[[str, str], None] = lambda _what, _why: None
     tell_unkept: Callable[[str, str], None] = lambda _what, _why: None
     tell_believed: Callable[[str, str], None] = lambda _what, _why: None
@@ -67,7 +68,7 @@ class Answers:
             self.tell_unkept(what, why)
         elif answer.get("whole", True):
             with unseen():
-                found = depends(seen, self.made, self.named, self.counted)
+                found = depends(seen, self.made, (*self.named, *self.also), self.counted)
                 if self._keep(asked, answer, found, began) and (believed := excused(found)):
                     self.tell_believed(what, believed)
         return answer

@@ -191,7 +191,7 @@ class Releases:
     def _project(self, asked: Asked, root: Path, made: Iterable[Path]) -> Project | None:
         """The files of the project without results; None where they are too many."""
         results = root if not Path.cwd().is_relative_to(root.absolute()) else root / asked.name
-        leave = (results, Path("runs"), self.store.folder, *self.written, *made)
+        leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *made)
         with contextlib.suppress(TooLargeError), unseen():
             return look_through(leave, self.store.folder / "index.json")
         return None
@@ -203,7 +203,8 @@ class Releases:
         project = self._project(Asked.of(spec), root, made)
         if project is None:
             return None
-        counted = Counting.of(spec).within(project.digests).digests(project.digests)
+        counting = Counting.of(spec)
+        counted = counting.within(project.digests).digests(project.digests)
 
         def tell(what: str, why: str) -> None:
             self.tell(Step(spec.name, what, why))
@@ -216,7 +217,7 @@ class Releases:
 
         made = (root / spec.name, self.store.folder, *made)
         told = (tell, tell_unkept, tell_believed)
-        return Answers(self.store, spec.device, project, counted, made, spec.depends, *told)
+        return Answers(self.store, spec.device, project, counted, made, spec.depends, counting.names, *told)
 
     @contextmanager
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
@@ -248,7 +249,7 @@ class Releases:
             return
         counting = Counting.of(spec)
         counted = counting.within(project.digests).digests(project.digests)
-        found = depends(seen, made, spec.depends, counted)
+        found = depends(seen, made, (*spec.depends, *counting.names), counted)
         meanwhile = project.changed(counted) or changed_since(began, found)
         if why := (f"{meanwhile} changed meanwhile" if meanwhile else difference(facts, identity(spec.device))):
             self.tell(Step(spec.name, "the release", why, word="not kept"))
