@@ -61,16 +61,18 @@ def told_by(path: Path | None, inputs: Sequence[Opened], usual: Mapping[str, Ran
     Raises:
         UsageError: the file is damaged, or its shapes have other axes than the program's inputs.
     """
-    if path is None:
-        return Told()
-    deployed = read_deployed(path)
+    return Told() if path is None else told_of(read_deployed(path), inputs, usual)
+
+
+def told_of(deployed: Deployed, inputs: Sequence[Opened], usual: Mapping[str, Range]) -> Told:
+    """Return the same of what was read of the steps before the model; raises as :func:`told_by`."""
     dims: dict[str, Range] = {}
     for opened in inputs:
         ranges = dict(_of_shapes(opened, deployed))
         if opened.picture:
             ranges = {**_of_sides(opened, deployed, usual), **ranges}
         dims = {**_bounded(opened, ranges), **dims}
-    return Told(path, dims, dict(_values(inputs, deployed)))
+    return Told(deployed.path, dims, dict(_values(inputs, deployed)))
 
 
 def _of_shapes(opened: Opened, deployed: Deployed) -> Iterator[tuple[str, Range]]:

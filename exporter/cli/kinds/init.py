@@ -19,6 +19,13 @@ _Model = Annotated[
     str | None,
     typer.Option("--model", help="module:factory, module:Layer, or a Paddle program: .json, .pdmodel, or its folder."),
 ]
+_From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", help="Instead: a configuration of a family, which is read alone.", metavar="FAMILY:CONFIG.yml"
+    ),
+]
+_Repo = Annotated[Path | None, typer.Option("--repo", help="With --from: a checkout of the family.", metavar="DIR")]
 _Recipe = Annotated[bool, typer.Option("--recipe", help="Write recipes/NAME.py as well.")]
 _Out = Annotated[Path, typer.Option("--out", help="The folder that holds specs/ and recipes/.", metavar="DIR")]
 _Build = Annotated[bool, typer.Option("--build/--no-build", help="Build and run the model too, or only read its code.")]
@@ -28,6 +35,8 @@ _Schema = Annotated[bool, typer.Option("--schema", help="Only print the JSON Sch
 def init(  # noqa: PLR0913 - an option is a parameter
     name: _Name = None,
     model: _Model = None,
+    source: _From = None,
+    repo: _Repo = None,
     recipe: _Recipe = False,
     out: _Out = Path(),
     build: _Build = True,
@@ -44,6 +53,8 @@ def init(  # noqa: PLR0913 - an option is a parameter
 
     Of a Paddle program nothing runs: it says its inputs itself, and the inference.yml, infer_cfg.yml or deploy.yaml
     beside it says how large they are. What neither says is marked GUESSED.
+
+    With --from, the steps that a configuration of PaddleClas, PaddleDetection, PaddleOCR or PaddleSeg lists say it.
     """
     del debug  # the funnel looks for it
     if schema:
@@ -51,6 +62,9 @@ def init(  # noqa: PLR0913 - an option is a parameter
 
         sys.stdout.write(json.dumps(make(), indent=None if as_json else 2) + "\n")
         return ExitCode.PASSED
+    _fitting(source, model, repo, recipe=recipe)
+    if name is not None and source is not None:
+        return _of_family(name, source, repo, out, as_json=as_json)
     if name is None or model is None:
         lacking = "NAME" if name is None else "--model"
         hint = "e.g. exporter init digits --model recipes.digits:build"
@@ -94,6 +108,15 @@ def init(  # noqa: PLR0913 - an option is a parameter
     return ExitCode.PASSED
 
 
+def _fitting(source: str | None, model: str | None, repo: Path | None, *, recipe: bool) -> None:
+    """Make sure that the options name one model; raises UsageError."""
+    if source is not None and (model or recipe):
+        hint = "leave --model and --recipe out; to train, give --model the module:factory of the layer"
+        raise UsageError("--from names a model already", where="exporter init", hint=hint)
+    if source is None and repo is not None:
+        raise UsageError("--repo goes with --from", where="exporter init", hint="add --from FAMILY:CONFIG.yml")
+
+
 def _of_file(name: str, model: str, out: Path, *, as_json: bool) -> ExitCode:
     """Write the spec of a program that is a file, and say what it leaves open."""
     from exporter.cli.source_skeleton import start_from_file
@@ -106,6 +129,27 @@ def _of_file(name: str, model: str, out: Path, *, as_json: bool) -> ExitCode:
         return ExitCode.PASSED
     for path in started.written:
         sys.stdout.write(f"{path}\n")
+    guessed = f"nothing says {', '.join(started.guessed)}: correct what is marked GUESSED, then run:"
+    sys.stdout.write(f"inputs {', '.join(started.inputs)}\n{guessed if started.guessed else 'next:'}\n")
+    sys.stdout.write(f"  exporter check {started.written[0]}\n  exporter release {started.written[0]}\n")
+    return ExitCode.PASSED
+
+
+def _of_family(name: str, source: str, repo: Path | None, out: Path, *, as_json: bool) -> ExitCode:
+    """Write the spec of a family's configuration, and say what it leaves open."""
+    from exporter.cli.family_skeleton import start_from_family
+
+    started = start_from_family(name, source, repo, out)
+    if as_json:
+        content = {"written": list(map(str, started.written)), "inputs": list(started.inputs), "known": False}
+        trial = {"looked": False, "why": "the configuration alone was read", "outputs": list[str]()}
+        open_ends = {"guessed": list(started.guessed), "unread": list(started.unread)}
+        sys.stdout.write(json.dumps(content | trial | open_ends) + "\n")
+        return ExitCode.PASSED
+    for path in started.written:
+        sys.stdout.write(f"{path}\n")
+    for why in started.unread:
+        sys.stdout.write(f"not read, {why}\n")
     guessed = f"nothing says {', '.join(started.guessed)}: correct what is marked GUESSED, then run:"
     sys.stdout.write(f"inputs {', '.join(started.inputs)}\n{guessed if started.guessed else 'next:'}\n")
     sys.stdout.write(f"  exporter check {started.written[0]}\n  exporter release {started.written[0]}\n")

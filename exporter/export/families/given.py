@@ -45,9 +45,8 @@ def spec_from_family(
         UsageError: there is no such family, configuration or file of weights; its code fails.
         EnvironmentLacks: the family's package is not there.
     """
-    name, _, given = asked.source.partition(":")
-    family = FAMILIES[name]
-    config = _config(given, family, name, asked.repo)
+    name = asked.source.partition(":")[0]
+    family, config = FAMILIES[name], config_of(asked)
     if asked.weights and not asked.weights.is_file():
         hint = did_you_mean_file(asked.weights, "name a .pdparams or .safetensors file")
         raise UsageError("no such file", where=str(asked.weights), hint=hint)
@@ -93,8 +92,14 @@ def _absolute(path: Path | None) -> Path | None:
     return path.absolute() if path else None
 
 
-def _config(given: str, family: Family, name: str, repo: Path | None) -> Path:
-    """The configuration: a path as it stands, or below the checkout or the folder of its configurations."""
+def config_of(asked: Asked) -> Path:
+    """The configuration: a path as it stands, or below the checkout or the folder of its configurations.
+
+    Raises:
+        UsageError: there is no such family, checkout or configuration.
+    """
+    name, _, given = asked.source.partition(":")
+    family, repo = FAMILIES[name], asked.repo
     places = [Path(given)]
     if repo is not None:
         if not repo.is_dir():

@@ -207,6 +207,18 @@ class FamilySteps(ABC):
     readers: ClassVar[Mapping[str, Reader]] = {}
     values: ClassVar[Mapping[str, str]] = {}
 
+    #: What the picture is called among the inputs of the layer that the family exports, and what stands beside it.
+    picture: ClassVar[str] = "x"
+    beside: ClassVar[Sequence[str]] = ()
+
+    def exported_parts(self, content: Configuration) -> Sequence[str]:
+        """The parts that a file has, first the one whose steps the exported net is given."""
+        return [
+            name
+            for name, keys in self.parts.items()
+            if name.lower() != "train" and isinstance(inside(content, *keys), list)
+        ]
+
     def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
         """The readers of the operators that a file's part lists."""
         del content, part

@@ -198,6 +198,15 @@ class PaddleDetection(FamilySteps):
     #: Sizes of pictures in pixels, and how much they were enlarged.
     values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
 
+    picture: ClassVar[str] = "image"
+    beside: ClassVar[Sequence[str]] = ("im_shape", "scale_factor")
+
+    def exported_parts(self, content: Configuration) -> Sequence[str]:
+        """A net that normalizes itself is the one of `#Test`."""
+        listed = super().exported_parts(content)
+        fused = inside(content, "TestReader", "fuse_normalize") is True
+        return sorted(listed, key=lambda part: part != "Test") if fused else listed
+
     def readers_of(self, content: Configuration, part: str) -> Mapping[str, Reader]:
         if part == "Preprocess":
             return DEPLOYED
