@@ -35,7 +35,8 @@ class Answers:
     """The answers in a store, for one command; `made` are the folders of what the command makes.
 
     `counted` are the digests of the files of the `project` that count.
-    Each depends on the files of the patterns `named` as well, whoever read them, and on those that the spec names `also`.
+    Each depends on the files of the patterns `named` as well, whoever read them, and on those that the spec names
+    `also`.
     `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
     hears why an answer cannot be kept, and `tell_believed` of one that is kept on the word of the patterns alone.
     """
