@@ -11,12 +11,14 @@ import pytest
 from exporter.base import machine
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.kernels import Kernel, kernels
+from exporter.export.lower.precision.kinds.int8 import plugin as int8
 from exporter.export.lower.precision.saturation import Pairs
 from exporter.prove.proofs.kinds.overflow import _told, _worst_first, plugin, prove_pairs
 from exporter.prove.proofs.quantisation.noise import LayerNoise, _suffering
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
-from tests.export.lower.precision.test_int8 import artifact, network, order, written
+from exporter.spec.model import Budget
+from tests.export.lower.precision.test_int8 import FIRST, SECOND, artifact, network, order, written
 from tests.prove.proofs.subjects import LOW, PLAIN, claim, harness, spec, subject
 
 
@@ -48,6 +50,17 @@ def test_what_is_made_for_vnni_holds_with_it_and_a_note_says_so(tmp_path: Path) 
     found, notes = prove_pairs(file_for(tmp_path, "vnni"), tmp_path, "vnni", in_16_bits=False)
     assert found.outcome is Outcome.MATCH
     assert len(notes) == 1 and "is made for CPUs with VNNI" in notes[0]
+
+
+def test_where_weights_alone_are_low_nothing_is_added_in_pairs(tmp_path: Path) -> None:
+    wish = order(tmp_path, network(), Budget(min_snr_db=50), search=True)
+    low = artifact(tmp_path, "onnx-int8", dict(int8.write(wish)))
+    assert all(layer.get("input", "") == "" for layer in low.details["layers"].values())
+    evidence, notes = prove_pairs(low, tmp_path, "any", in_16_bits=True)
+    assert (evidence.outcome, evidence.elements, notes) == (Outcome.MATCH, FIRST.size + SECOND.size, [])
+    for details in ({}, {"layers": {"one": {"codes": "gone", "weight": "one.w_0"}}}):
+        evidence, _ = prove_pairs(replace(low, details=details), tmp_path, "any", in_16_bits=True)
+        assert evidence.outcome is Outcome.VACUOUS, "nobody says what else is low in it"
 
 
 @pytest.mark.parametrize("in_16_bits", [True, False])

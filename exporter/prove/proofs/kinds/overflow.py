@@ -14,6 +14,7 @@ from exporter.base.errors import BundleError
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.kernels import Kernel, kernels
 from exporter.export.lower.precision.saturation import HIGHEST
+from exporter.export.lower.stored import stored_weights
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 
@@ -52,8 +53,12 @@ def prove_pairs(artifact: Artifact, folder: Path, promised: str, *, in_16_bits: 
     """
     try:
         layers = kernels(artifact.files, folder)
+        weights = 0 if layers else _weights_alone(artifact, folder)
     except BundleError as error:
         return Evidence(Outcome.CRASHED, f"cannot be read: {error}", stage="load"), []
+    if weights:
+        said = "no product is one of 8 bits: weights alone are stored in 8 or 16, and their layers compute in float32"
+        return Evidence(Outcome.MATCH, said, elements=weights, provider="by arithmetic"), []
     if not layers:
         return Evidence(Outcome.VACUOUS, "no product of 8 bits was found in the file, so this proves nothing"), []
     elements = sum(kernel.pairs.total for kernel in layers)
@@ -71,6 +76,15 @@ def prove_pairs(artifact: Artifact, folder: Path, promised: str, *, in_16_bits: 
         note = f"{artifact.variant} is made for CPUs with VNNI, as this one: {said}; `cpu: any` suits every x86"
         return Evidence(Outcome.MATCH, said, elements=elements, metrics=metrics, provider="by arithmetic"), [note]
     return Evidence(Outcome.MISMATCH, said, elements=elements, metrics=metrics, provider="by arithmetic"), []
+
+
+def _weights_alone(artifact: Artifact, folder: Path) -> int:
+    """How many numbers the file stores of weights that alone are low, where all of its layers are so."""
+    layers = artifact.details.get("layers", {}).values()
+    if any(layer.get("input") for layer in layers):
+        return 0
+    weights, _ = stored_weights(artifact.files, folder)
+    return sum(weights[layer["codes"]].elements for layer in layers if layer["codes"] in weights)
 
 
 def _worst_first(layers: Sequence[Kernel]) -> list[Kernel]:
