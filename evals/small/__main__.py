@@ -49,9 +49,10 @@ class Truth:
 def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
     """Release a layer, and hold what came of it against eager and stock Paddle."""
     spec = layer.write(folder)
-    row = Row(layer.family, layer.name, truth.of(layer, "eager"), truth.of(layer, "stock"))
-    if row.stock != "sound" and truth.of(layer, "loaded") == "sound":
-        row.stock = "sound"
+    row = Row(layer.family, layer.name, "runs", truth.of(layer, "stock"))
+    if row.stock != "sound":
+        row.eager = truth.of(layer, "eager")
+        row.stock = "sound" if truth.of(layer, "loaded") == "sound" else row.stock
     started = time.monotonic()
     done = exporter("release", spec.name, "--out", "out", "--no-cache", "--quiet", "--json", cwd=folder)
     row.seconds = round(time.monotonic() - started, 1)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from exporter.export.trace.structure import leaves
 from exporter.export.trace.traced import Traced
 from exporter.paddle.declared import declare
 
 if TYPE_CHECKING:
+    import paddle
+
     from exporter.paddle.private import Value
+
+#: The number of an operator among those that compute something else, and the place of a result.
+Number: TypeAlias = tuple[int, int]
 
 #: Attributes that say where an operator was written or who needs its gradient, not what it computes.
 _SAY_NOTHING = ("op_callstack", "stop_gradient")
@@ -36,7 +41,7 @@ def anchor_outputs(traced: Traced) -> None:
     values = [value for value in paddle.utils.flatten(program.outputs) if isinstance(value, Value)]
     repeats = dict(zip([value.id for value in values], _repeats(program.main_program, values), strict=True))
 
-    def anchored(value: Any) -> Any:
+    def anchored(value: Value) -> Value:
         operator = value.get_defining_op() if isinstance(value, Value) else None
         if operator is None:
             return value
@@ -56,17 +61,17 @@ def anchor_outputs(traced: Traced) -> None:
         paddle.disable_static()
 
 
-def _repeats(program: Any, outputs: Sequence[Value]) -> list[int]:
-    """How many outputs before it are computed as each output is: by equal operators of equal values."""
+def _repeats(program: paddle.static.Program, outputs: Sequence[Value]) -> list[int]:
+    """Count, for each output, those before it that are computed as it is: by equal operators of equal values."""
     kinds = Counter(value.get_defining_op().name() for value in outputs if value.get_defining_op() is not None)
     if not any(count > 1 for count in kinds.values()):
         return [0] * len(outputs)
-    numbers: dict[str, tuple[int, int]] = {}
-    known: dict[Any, int] = {}
+    numbers: dict[str, Number] = {}
+    known: dict[object, int] = {}
     for place, operator in enumerate(program.global_block().ops):
         number = known.setdefault(_content(place, operator, numbers), len(known))
         numbers.update({result.id: (number, at) for at, result in enumerate(operator.results())})
-    seen: Counter[tuple[int, int]] = Counter()
+    seen: Counter[Number] = Counter()
     repeats = []
     for value in outputs:
         repeats.append(seen[numbers[value.id]] if value.id in numbers else 0)
@@ -75,8 +80,8 @@ def _repeats(program: Any, outputs: Sequence[Value]) -> list[int]:
     return repeats
 
 
-def _content(place: int, operator: Any, numbers: dict[str, tuple[int, int]]) -> Any:
-    """What an operator computes of what; one with blocks of its own is like no other."""
+def _content(place: int, operator: Value, numbers: Mapping[str, Number]) -> object:
+    """Return what an operator computes of what; one with blocks of its own is like no other."""
     if any(True for _ in operator.blocks()):
         return place
     attributes = {name: repr(value) for name, value in operator.attrs().items() if name not in _SAY_NOTHING}
