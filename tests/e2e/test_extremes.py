@@ -143,6 +143,7 @@ def test_a_row_of_padding_fails_what_gives_nan_there_and_nothing_else(workplace:
     reason = "holds NaN or infinity where eager is finite (5 of 25 numbers, in 1 of 5 rows, the first of them row 1)"
     assert {check["reason"] for check in failed} == {reason}
     assert "`inputs.mask.empty_rows: false` in the spec" in done.out + done.err
+    assert "in this row engines part on what is not finite" in done.out + done.err
     noted = [note for note in parity["notes"] if "eager itself gives NaN or infinity" in note]
     assert len(noted) == 1 and all(f"{name} (5 of 25 numbers)" in noted[0] for name in UNANSWERED)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from exporter.base.numbers.golden import may_be_partial
 from exporter.base.numbers.norms import WORST_E_REF
 from exporter.prove.harness import Bench
 from exporter.prove.root_cause.align import Distance, Observed, Place
@@ -134,12 +135,19 @@ def _by_sublayer(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place |
         if place is None and traced:
             return replace(_of_trace(claim, witness), stage=stage[0], reason=stage[1]), None, None
     if place is None or distance is None:
-        return Blame(claim, "", why_not), None, None
+        return Blame(claim, "", _no_answer(claim, evidence) or why_not), None, None
     blame = describe(claim, stage, place, witness.observed)
     if blame.stage == "trace" and (blame.own or not blame.line):
         blame = replace(blame, line=_of_trace(claim, witness).line or blame.line)
     allowed = WORST_E_REF / 4 if blame.stage == "eager" else search.bench.budget
     return replace(blame, layers=layers_of(witness.observed, distance, place, allowed)), place, witness
+
+
+def _no_answer(claim: Claim, evidence: Evidence) -> str:
+    """Why no value shows where a row went wrong in which float64 has no answer, either; else empty."""
+    if not may_be_partial(claim.case) or not evidence.reason.startswith("holds "):
+        return ""
+    return "in this row engines part on what is not finite, as of a softmax over nothing but -inf: docs/not-finite.md"
 
 
 def _of_trace(claim: Claim, witness: Witness) -> Blame:
