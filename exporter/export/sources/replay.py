@@ -127,10 +127,12 @@ def _full(operator: Operator, _values: Values) -> Sequence[Value]:
 
 
 def _cast(operator: Operator, values: Values) -> Sequence[Value]:
-    """Cast; a legacy operator also wants to know from which dtype, which Paddle's own function tells it."""
+    """Cast; a legacy operator also wants to know from which dtype, which Paddle's own methods tell it."""
     import paddle
 
-    return [paddle.cast(tensor(values[operator.operands[0]]), operator.attributes["dtype"])]
+    x, dtype = tensor(values[operator.operands[0]]), operator.attributes["dtype"]
+    # Of a legacy program `paddle.cast` refuses int8 and complex numbers, and the method does not (3.3.1).
+    return [x.astype(dtype) if is_variable(x) else paddle.cast(x, dtype)]
 
 
 def _full_with_tensor(operator: Operator, values: Values) -> Sequence[Value]:
@@ -312,7 +314,7 @@ def _assigned(operator: Operator, values: Values) -> Sequence[Value]:
 
 
 def _numbers(operator: Operator, _values: Values) -> Sequence[Value]:
-    """Make the tensor that `assign_value` writes down, of the declared dtype.
+    """Make the tensor that `assign_value` writes down, of the declared dtype; one number is known as such.
 
     What a loop sets and nothing set before it begins as a number of float64 that nobody reads (dy2static's
     `RETURN_NO_VALUE_MAGIC_NUM`); a loop of ONNX has to begin with the dtype that its turns give, so it is 0 if that
@@ -326,7 +328,8 @@ def _numbers(operator: Operator, _values: Values) -> Sequence[Value]:
     values = np.array(attributes["values"], dtype=attributes["dtype"]).reshape(attributes["shape"])
     if dtype.startswith(("int", "uint")) and values.dtype.kind == "f":
         values[np.abs(values) > np.iinfo(dtype).max] = 0
-    return [paddle.assign(values.astype(dtype))]
+    values = values.astype(dtype)
+    return [Filled(values.shape, values.item(), dtype) if values.size == 1 else paddle.assign(values)]
 
 
 def _sizes(operator: Operator, _values: Values) -> Sequence[Value]:

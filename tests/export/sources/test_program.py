@@ -115,10 +115,10 @@ def test_what_a_loop_sets_first_has_the_dtype_that_the_loop_gives() -> None:
     attributes = {"values": [1.77e27], "dtype": "float64", "shape": [1]}
     declared = Value(1, TensorType("float32", (-1, 4)))
     (number,) = _numbers(Operator("assign_value", 0, (), (declared,), attributes), {})
-    assert number.dtype == paddle.float32
+    assert number.dtype == "float32"
     declared = Value(1, TensorType("int64", (-1,)))
     (number,) = _numbers(Operator("assign_value", 0, (), (declared,), attributes), {})
-    assert number.dtype == paddle.int64 and number.tolist() == [0]
+    assert number.dtype == "int64" and number.number == 0
 
 
 def test_what_the_program_keeps_is_refused_where_it_reads_it() -> None:

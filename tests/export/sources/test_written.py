@@ -57,6 +57,8 @@ OF_SIZES: dict[str, Callable[..., object]] = {
 }
 OF_IDS: dict[str, Callable[..., object]] = {
     "one hot": lambda layer, ids: F.one_hot(ids, 5),
+    "an axis that a tensor holds": lambda layer, ids: paddle.argmax(ids, paddle.assign(np.array(1))),
+    "a cast of int8": lambda layer, ids: paddle.sum(ids.astype("int8")),
     "distinct ids": lambda layer, ids: paddle.unique(ids),
     "distinct ids and where they stand": lambda layer, ids: paddle.unique(ids, return_inverse=True)[1] + 1,
     "distinct rows": lambda layer, ids: paddle.unique(ids, axis=0),
