@@ -55,6 +55,8 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
         elif name not in inputs:
             generator = np.random.default_rng([case.seed, index])
             inputs[name] = _fill(one, shapes[name], dims, generator)
+            if one.values == "normal" and not shapes[name]:
+                inputs[name] = _by_turns(inputs[name], case.seed >> index % 2)
         if inputs[name].shape != shapes[name] or inputs[name].dtype.name != one.dtype:
             found = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
             raise UsageError(
@@ -69,6 +71,14 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
         name: with_a_token(spec.inputs[name], value_ends(spec, name, dims), value)
         for name, value in drawn_inputs.items()
     }
+
+
+def _by_turns(scalar: Array, turn: int) -> Array:
+    """Give a drawn scalar its sign by the case: of four numbers drawn alike, one time in eight all have one sign.
+
+    Then no case would tell whether `s > 0` is computed.
+    """
+    return np.asarray(np.abs(scalar) if turn % 2 else -np.abs(scalar))
 
 
 def cropped(spec: Spec, name: str, rows: Array, shape: Sequence[int]) -> Array:

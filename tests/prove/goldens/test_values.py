@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.values import draw, trials
 from exporter.spec.model import Spec
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_scalars_have_both_signs_among_the_cases_together_and_apart(seed: int) -> None:
+    inputs = {name: {"dtype": "float32", "shape": shape} for name, shape in (("x", ["b"]), ("s", []), ("u", []))}
+    dims = {"b": {"min": 1, "typical": 2, "max": 3}}
+    described = {"inputs": inputs, "dims": dims, "seed": seed}
+    spec = Spec.model_validate({"name": "scalars", "model": "m:f", "weights": "factory", **described})
+    rows = [draw(spec, case, None) for case in plan_cases(spec) if not case.kind]
+    assert {bool(row["s"] > 0) for row in rows} == {bool(row["u"] > 0) for row in rows} == {False, True}
+    assert {bool(row["s"] * row["u"] > 0) for row in rows} == {False, True}
 
 
 def test_a_scalar_is_varied_as_a_row_is() -> None:
