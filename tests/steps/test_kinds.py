@@ -207,3 +207,89 @@ def test_an_output_is_taken_by_name() -> None:
     assert state[VALUE].tolist() == [1, 1, 1]
     with pytest.raises(UsageError, match="no output 'boxes'"):
         list(steps_of(chain, {VALUE: np.zeros(2), "box": np.zeros(1)}))
+
+
+# ---- what families do with pictures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "before", "size"),
+    [
+        ({"rule": "span", "height": 48, "least": 48, "width": 160, "multiple_of": 4}, (30, 41), (48, 64)),  # 65.6 up
+        ({"rule": "span", "height": 48, "least": 48, "width": 160, "multiple_of": 4}, (30, 10), (48, 48)),
+        ({"rule": "span", "height": 48, "least": 48, "width": 160, "multiple_of": 4}, (10, 90), (48, 160)),
+        ({"rule": "blocks", "height": 64, "width": 256}, (30, 60), (64, 128)),
+        ({"rule": "blocks", "height": 64, "width": 256}, (30, 91), (64, 256)),
+        ({"rule": "long_line", "height": 48, "width": 320}, (10, 71), (48, 340)),  # 340.8 down
+        ({"rule": "long_line", "height": 48, "width": 320}, (10, 41), (48, 197)),  # 196.8 up
+        ({"rule": "grow", "size": 100, "rounding": "down"}, (70, 41), (87, 51)),
+        ({"rule": "grow", "size": 100, "rounding": "down"}, (200, 41), (100, 20)),
+        ({"rule": "short", "size": 20, "rounding": "half_up"}, (40, 41), (20, 21)),  # 20.5
+        ({"rule": "short", "size": 20}, (40, 41), (20, 20)),
+        ({"rule": "short", "size": 192, "rounding": "whole"}, (147, 441), (192, 576)),
+        ({"rule": "at_least", "size": 64, "most": 200, "rounding": "down"}, (32, 150), (42, 200)),
+        ({"rule": "shrink", "height": 20, "width": 40, "library": "pillow"}, (10, 30), (10, 30)),
+        ({"rule": "shrink", "height": 20, "width": 40, "library": "pillow"}, (10, 90), (4, 40)),
+    ],
+)
+def test_sizes_by_rule(step: dict[str, Any], before: tuple[int, int], size: tuple[int, int]) -> None:
+    """Worked out by hand."""
+    assert after([{"resize": step}], picture(*before)).shape == (*size, 3)
+
+
+def test_the_factor_is_told_as_it_was() -> None:
+    """`RResize` tells sides before they are rounded, `LetterBoxResize` after, and both the factor itself."""
+    value = picture(30, 77)
+    for rule, sides in (("factor", [64 / 77 * 30, 64]), ("fit", [25, 64])):
+        (link,) = read_chain([{"resize": {"rule": rule, "height": 64, "width": 64, "tracks": True}}])
+        state = link.apply({VALUE: value})
+        assert state["im_shape"].tolist() == pytest.approx(sides) and state[VALUE].shape == (25, 64, 3)
+        assert state["scale_factor"].tolist() == pytest.approx([64 / 77] * 2)
+
+
+def test_a_picture_is_moved_to_the_middle() -> None:
+    """By hand: 5 x 7 pixels into 32 x 32, one row above the middle and one column left of it where the side is odd."""
+    value = np.full((5, 7, 3), 9, "uint8")
+    moved = after([{"warp": {"rule": "around"}}], value)
+    assert moved.shape == (32, 32, 3) and moved.sum() == value.sum() and (moved[14:19, 13:20] == 9).all()
+    twice = after([{"warp": {"rule": "longest", "height": 14, "width": 14}}], value)
+    assert twice.shape == (14, 14, 3) and (twice[4:8, 2:12] == 9).all() and not twice[:1].any()
+
+
+def test_brightness_by_hand() -> None:
+    value = np.asarray([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], "uint8")
+    assert after([{"gray": {"order": "rgb"}}], value)[:, :, 0].tolist() == [[76, 150, 29]]
+    assert after([{"gray": {"order": "bgr", "channels": 3}}], value).tolist() == [[[29] * 3, [150] * 3, [76] * 3]]
+    floats = after([{"gray": {"inverse": True}}], (value / 255).astype("float32"))
+    np.testing.assert_allclose(floats[:, :, 0], [[0.701, 0.413, 0.886]], rtol=1e-6)
+
+
+def test_a_margin_is_cut_off() -> None:
+    page = np.full((20, 30, 3), 250, "uint8")
+    page[4:9, 6:16] = 10
+    assert after(["trim"], page).shape == (5, 10, 3)
+    assert after(["trim"], page[:3]).shape == (3, 30, 3), "nothing is written there"
+    formula = after(["formula"], page)
+    assert formula.shape == (32, 32, 3) and not formula[:5, :10].any() and (formula[5:] == 255).all()
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"resize": {"rule": "shrink", "height": 4, "width": 4}}, "rule `shrink` is Pillow's"),
+        ({"resize": {"rule": "factor", "height": 4, "width": 4, "interpolation": "area"}}, "rule `factor` is OpenCV's"),
+        ({"resize": {"rule": "span", "height": 4, "width": 4}}, "rule `span` takes `height` and `least` and `width`"),
+        ({"resize": {"rule": "short", "size": 4, "most": 4}}, "rule `short` takes no `most`"),
+        ({"warp": {"rule": "around", "size": 4}}, "rule `around` takes no size"),
+        ({"warp": {"rule": "shortest"}}, "rule `shortest` takes `size`"),
+        ({"gray": {"inverse": True}}, "three channels of floats, and got uint8"),
+        ({"gray": {"inverse": True, "library": "pillow"}}, "`inverse` is of floats"),
+        ({"formula": {"least": [9, 9], "most": [8, 8]}}, "`least` is larger than `most`"),
+        ({"beside": {"name": "value", "what": "count", "size": 4}}, "which is what is handed on"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_a_step_is_said(step: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        after([step], picture(6, 7))
+    assert caught.value.hint

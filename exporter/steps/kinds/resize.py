@@ -31,7 +31,8 @@ class Resize(Step):
     - `height`: to `height`; the width in proportion, rounded up.
     - `span`: to `height`; the width in proportion, rounded to `multiple_of`, from `least` to `width`.
     - `blocks`: to `height`; one, two or three times as wide, whichever the picture is not wider than, else to `width`.
-    - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is.
+    - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is. Here and with
+      `long` a side that comes out longer than `most` becomes so long, and the other in proportion, rounded down.
     - `grow`: by 1.25, or to a height of `size` where that is less.
     - `shrink`: in proportion into `height` x `width`, as Pillow's `thumbnail` does; a smaller picture stays.
     - `factor`: as `within`, with the factor handed to OpenCV (`fx`, `fy`), which places pixels by it.
@@ -52,6 +53,7 @@ class Resize(Step):
     width: Size | None = None
     size: Size | None = None
     least: Size | None = None
+    most: Size | None = None
     multiple_of: Size = 1
     multiple: Literal["nearest", "up"] = "nearest"
     rounding: Literal["nearest", "half_up", "down", "whole"] = "nearest"
@@ -65,6 +67,8 @@ class Resize(Step):
         given = {name for name in ("height", "width", "size", "least") if getattr(self, name) is not None}
         if given != wanted:
             raise ValueError(f"rule `{self.rule}` takes {' and '.join(f'`{name}`' for name in sorted(wanted))}")
+        if self.most is not None and self.rule not in ("long", "at_most", "at_least"):
+            raise ValueError(f"rule `{self.rule}` takes no `most`")
         if self.rule == "shrink" and (self.library == "opencv" or self.interpolation == "nearest"):
             raise ValueError(
                 "rule `shrink` is Pillow's: give `library: pillow`, and another interpolation than nearest"
@@ -76,6 +80,9 @@ class Resize(Step):
     def target(self, tall: int, wide: int) -> tuple[int, int]:
         """The height and width, in pixels, that a picture of `tall` x `wide` gets."""
         height, width = _RULES[self.rule](self, tall, wide)
+        if self.most is not None and max(height, width) > self.most:  # `max_side_limit` of PaddleOCR 3.2
+            factor = self.most / max(height, width)
+            height, width = int(height * factor), int(width * factor)
         if self.multiple_of > 1 and self.rule != "span":
             step = self.multiple_of
             whole = math.ceil if self.multiple == "up" else round

@@ -67,10 +67,11 @@ _OF_ANNOTATIONS = (
 def _page(options: Options) -> Entries:
     """`DetResizeForTest`: sides that are multiples of 32; with `resize_long` of 128, and rounded up.
 
-    That it pads a picture whose sides together have less than 64 pixels is left out: no sample of a page is one.
+    That it pads a picture whose sides together have less than 64 pixels is left out, as is the `max_side_limit` of 4000
+    that newer versions take without being told: no sample of a page is so small, or so large.
     """
-    options.ignore("max_side_limit")
     if options.has("image_shape"):
+        options.ignore("max_side_limit")
         height, width = options.pair("image_shape")
         if not options.take("keep_ratio", False):
             return [{"resize": {"height": height, "width": width}}]
@@ -79,7 +80,7 @@ def _page(options: Options) -> Entries:
         return [{"resize": {"rule": "height", "height": height, "multiple_of": 32, "multiple": "up"}}]
     options.ignore("keep_ratio")
     if options.has("resize_long") and not options.has("limit_side_len"):
-        options.ignore("limit_type")
+        options.ignore("limit_type", "max_side_limit")
         size = {"rule": "long", "size": int(options.take("resize_long"))}
         return [{"resize": {**size, "multiple_of": 128, "multiple": "up", "rounding": "down"}}]
     options.ignore("resize_long")
@@ -87,7 +88,10 @@ def _page(options: Options) -> Entries:
     rules = {"max": "at_most", "min": "at_least", "resize_long": "long"}
     if kind not in rules:
         raise options.refuse(f"`limit_type` is {kind!r}")
-    return [{"resize": {"rule": rules[kind], "size": int(size), "multiple_of": 32, "rounding": "down"}}]
+    step = {"rule": rules[kind], "size": int(size), "multiple_of": 32, "rounding": "down"}
+    if options.has("max_side_limit"):
+        step["most"] = int(options.take("max_side_limit"))
+    return [{"resize": step}]
 
 
 def _size(options: Options) -> Entries:

@@ -71,7 +71,7 @@ READERS: Mapping[str, Reader] = {
     "LimitLong": _limited,
     "Normalize": _normalize,
     "Padding": _pad,
-    "GenerateInstanceTargets": nothing,
+    **dict.fromkeys(("GenerateInstanceTargets", "AddMultiLabelAuxiliaryCategory", "AddEdgeLabel"), nothing),
     **dict.fromkeys(("ResizeStepScaling", "ResizeRangeScaling", "RandomPaddingCrop", "RandomScaleAspect"), at_random),
     **dict.fromkeys(("RandomHorizontalFlip", "RandomVerticalFlip", "RandomDistort", "RandomRotation"), at_random),
     **dict.fromkeys(("RandomBlur", "RandomNoise", "RandomCenterCrop", "RandomAffine"), at_random),
