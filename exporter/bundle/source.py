@@ -7,6 +7,8 @@ imported unless a user names the folder, and then only if the files there are th
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -52,7 +54,11 @@ def code_of(spec: Spec) -> dict[str, str]:
 
 def file_digests(spec: Spec) -> dict[str, str]:
     """Return the sha256 of the program and of its parameters, where the model is a file, by the names in the spec."""
-    return {name: _digest_of_state(name, _state(name)) for name in _files_of_model(spec)}
+    digests = {}
+    for name in _files_of_model(spec):
+        sys.audit("open", name, "r", os.O_RDONLY)  # whoever watches what is read hears of it each time
+        digests[name] = _digest_of_state(name, _state(name))
+    return digests
 
 
 def _state(name: str) -> tuple[int, ...]:

@@ -21,6 +21,9 @@ from exporter.paddle.crashes import hand_back
 
 #: What Paddle's own Python calls the library.
 _NAME = "paddle.base.libpaddle"
+#: A program runs once or twice, in the calling thread: threads of its own, and buffers that are used again, cost more
+#: than they save (of DenseNet-264 a quarter of a second, 3.3.1).
+_FLAGS = {"FLAGS_enable_pir_in_executor_trace_run": True, "FLAGS_pir_apply_inplace_pass": False}
 
 
 class BarePredictor:
@@ -73,5 +76,7 @@ def _library() -> ModuleType:
     library.init_devices()
     library.init_tensor_operants()
     library.init_default_kernel_signatures()
+    for name, value in _FLAGS.items():
+        library.globals()[name] = value
     hand_back(library)
     return library

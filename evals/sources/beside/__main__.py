@@ -14,6 +14,7 @@ turns. Each row is kept in the file of `--json` as it comes, and the next call g
 from __future__ import annotations
 
 import argparse
+import compileall
 import gc
 import json
 import statistics
@@ -23,6 +24,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+import exporter
 from evals.sources.beside.converters import WORDS, Program, Row, by_exporter, by_p2o, by_paddle2onnx
 from evals.sources.beside.networks import draws_of, nearly, save, seconds
 from evals.sources.beside.tables import judged, judged_case
@@ -38,8 +40,10 @@ def main() -> int:
     parser.add_argument("--tables", default="kind,further,sunk")
     parser.add_argument("--every", default="1,1,1", help="of each table only every so-many-th case")
     parser.add_argument("--families", default="vision,sequence")
+    parser.add_argument("--only-times", action="store_true", help="judge nothing, and time the networks alone")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
+    compileall.compile_dir(Path(exporter.__file__).parent, quiet=1)  # as an installation is
     import paddle  # noqa: F401 - before the forks, so that each has it
     import paddle2onnx  # noqa: F401
 
@@ -53,11 +57,14 @@ def main() -> int:
     networks = options.recorded / "networks"
     save(families, networks)
     saved = [at for at in sorted(networks.glob("*/saved")) if at.parent.name.partition("-")[0] in families]
-    for folder in (path.parent for path in saved):
+    for folder in (path.parent for path in saved if not options.only_times):
         program = folder / "inference.json"
         rows.add(f"networks/{folder.name}", lambda f=folder, p=program: judged(p, draws_of(f), converters, nearly))  # type: ignore[misc]
     for folder in (path.parent for path in saved):
         rows.add(f"seconds/{folder.name}", partial(seconds, folder, options.p2o))
+    if options.only_times:
+        _print_times(rows.kept, list(converters))
+        return 0
     gc.freeze()  # a collection in a fork would copy all that was imported
     for table, every in zip(options.tables.split(","), map(int, options.every.split(",")), strict=False):
         for case in sorted(path.parent for path in (options.recorded / table).glob("*/case.json"))[::every]:

@@ -7,6 +7,7 @@ layer is built nor Paddle imported, which takes longer than all the rest; the fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from exporter.base.errors import BundleError, ChildOutOfMemory, ChildTimedOut, ModelError, UsageError
 from exporter.base.files import room_explains
-from exporter.base.readers import read_program
 from exporter.base.readers.allowed import refuse_others
 from exporter.base.readers.base import ModelFacts, map_file
 from exporter.base.readers.kinds import pdiparams
@@ -82,8 +82,7 @@ def written_directly(
     parameters = Path(str(arguments["parameters"])) if arguments.get("parameters") else None
     (place,) = destinations
     request = DirectRequest(program, parameters, place.into, layer.outputs or (), wish, trial)
-    facts = read_program(program)
-    if not (_fits(facts, request) and all(map(_is_plain, facts.operators))):
+    if not all(map(_is_plain, _names_in(program))):
         return {}
     setting.say(f"writing {FORMAT} of {program.name}")
     try:
@@ -104,6 +103,11 @@ def written_directly(
     for file in place.into.iterdir():
         file.unlink()
     return {}
+
+
+def _names_in(program: Path) -> set[str]:
+    """The names of operators in a program's text: enough to see that it needs a trace, without reading all of it."""
+    return {name.decode() for name in re.findall(rb'"#":"1\.(\w+)"', map_file(program)[:])}
 
 
 class ProgramFile:
@@ -153,7 +157,7 @@ def write_directly(request: DirectRequest) -> DirectAnswer:
         return DirectAnswer()
     doing("writing onnx")
     digests = {name: digest(value) for name, value in stored.items()}
-    program = Program(told, _renamed(block, request), stored)
+    program = Program(told, _renamed(block, request), stored, traced=False)
     with room_explains(request.into):
         details = write_onnx(program, request.into / _FILE, request.wish, digests)
     inputs = tuple(spec.name for spec in request.wish.inputs)
@@ -216,16 +220,13 @@ def _outputs(facts: ModelFacts, request: DirectRequest) -> tuple[TensorSpec, ...
 
 
 def _renamed(block: Block, request: DirectRequest) -> Block:
-    """The block with our names of inputs and outputs, and without the paths of sublayers, which no trace of it has."""
+    """The block with our names of inputs and outputs."""
     inputs = iter(spec.name for spec in request.wish.inputs)
     return replace(block, operators=tuple(_named(operator, inputs, request.outputs) for operator in block.operators))
 
 
 def _named(operator: Operator, inputs: Iterator[str], outputs: Sequence[str]) -> Operator:
-    name = ""
-    if operator.name == "data":
-        name = next(inputs)
-    elif operator.name == "fetch":
-        name = outputs[int(operator.attributes["col"])]
-    attributes = {**operator.attributes, "name": name} if name else operator.attributes
-    return replace(operator, layer="", attributes=attributes)
+    if operator.name not in ("data", "fetch"):
+        return operator
+    name = next(inputs) if operator.name == "data" else outputs[int(operator.attributes["col"])]
+    return replace(operator, attributes={**operator.attributes, "name": name})

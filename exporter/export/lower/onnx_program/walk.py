@@ -28,8 +28,11 @@ _SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "viterbi_decode", "slogdet", "
 class Walk:
     """The values of a program by their number, as far as they are written; a block inside sees those outside."""
 
-    def __init__(self, builder: Builder, weights: Mapping[str, Array], constants: Constants) -> None:
+    def __init__(
+        self, builder: Builder, weights: Mapping[str, Array], constants: Constants, sublayers: bool = True
+    ) -> None:
         self.b = builder
+        self._sublayers = sublayers  # whether a node says which sublayer called it
         self.weights = weights
         self._constants = constants
         self.inputs: list[Tensor] = []
@@ -61,7 +64,7 @@ class Walk:
             ModelError: ONNX, or this writer, cannot say it; the message names it.
         """
         self.b.about = {"pir_operator": f"{operator.index} {operator.name}"}
-        if operator.layer.strip("/"):
+        if self._sublayers and operator.layer.strip("/"):
             self.b.about["sublayer"] = operator.layer.strip("/")
         operands = [self.value(number, operator) for number in operator.operands]
         call, start = Call(operator, operands, self.b, self._read), len(self.b.graph.nodes)

@@ -30,11 +30,12 @@ _SMALL = 128
 
 @dataclass(frozen=True)
 class Program:
-    """A PIR program: its JSON, its main block, and what it stores, by its names."""
+    """A PIR program: its JSON, its main block, and what it stores, by its names; `traced`: by us, from a layer."""
 
     told: Any
     block: Block
     weights: Mapping[str, Array]
+    traced: bool = True
 
 
 def program_in(source: Path) -> Program:
@@ -63,7 +64,7 @@ def from_program(
             where="opset",
             hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or for `writer: paddle2onnx`",
         )
-    walk = Walk(Builder(opset), program.weights, Constants(program.told, program.block))
+    walk = Walk(Builder(opset), program.weights, Constants(program.told, program.block), program.traced)
     walk.block(program.block)
     return _model(walk, inputs), walk.b.constants
 
