@@ -174,7 +174,12 @@ def _compare(want: Any, got: Any) -> None:
 
     assert got.dtype == want.dtype, f"{got.dtype} is not {want.dtype}"
     assert got.shape == want.shape, f"{got.shape} is not {want.shape}"
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    if want.dtype.kind in "iub":
+        np.testing.assert_array_equal(got, want)
+    elif want.dtype == np.float64:
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
 if __name__ == "__main__":

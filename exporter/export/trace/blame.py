@@ -66,7 +66,7 @@ def _what(error: BaseException, text: str) -> str:
     if sunk := _SUNK.search(text):
         return f"operator '{sunk.group(1)}' cannot be written as .pdmodel by this Paddle: it takes no legacy variable"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"^(\w*Error|\(\w+\)|AssertionError|\w*Exception)\b", line)]
+    telling = [line for line in lines if re.match(r"^(\(\w+\)|\w*(Error|Exception)\b)", line)]
     said, kind = (telling or lines or ["no message"])[-1][:400], f"{type(error).__name__}: "
     return said if said.startswith(kind) else kind + said
 

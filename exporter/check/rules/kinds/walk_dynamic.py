@@ -61,6 +61,9 @@ class WalkDynamic(Rule):
                 form = fact.form.partition(" ")[0]
                 message = f"Python walks along a dimension that varies ({form}): the export fails or never ends"
                 cure = "compute on the whole tensor, or use a plain `for` statement over it"
+                if isinstance(fact.value, Tensor) and fact.value.origin == "input":
+                    message += f"; the input `{fact.value.name}` is one tensor"
+                    cure += ", or pass a list from a layer whose `forward` takes each of its tensors by a name"
                 mild = fact.form in (
                     "unpack",
                     "enumerate in for",

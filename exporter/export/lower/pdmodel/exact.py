@@ -111,9 +111,26 @@ EXACT: Mapping[str, Step] = {
 
 
 def _constant(value: float, like: Any, shape: list[int]) -> Any:
-    text = repr(float(value)) if like.dtype.name == "FP64" else str(int(value))
-    attributes = {"shape": shape, "dtype": like.dtype, "value": float(value), "str_value": text}
-    return append("fill_constant", {}, attributes, like.dtype)
+    """A number as the sum of some that float32 has: `paddle.jit.load` does not read the text (3.3.1)."""
+    import paddle
+
+    made = None
+    for part in _parts(float(value)):
+        text = repr(part) if like.dtype.name == "FP64" else str(int(part))
+        attributes = {"shape": shape, "dtype": like.dtype, "value": part, "str_value": text}
+        constant = append("fill_constant", {}, attributes, like.dtype)
+        made = constant if made is None else paddle.add(made, constant)
+    return made
+
+
+def _parts(value: float) -> list[float]:
+    """Numbers that float32 has, the largest first, which add up to one in float64; at most three."""
+    parts = [float(np.float32(value))]
+    if not np.isfinite(parts[0]):
+        return [value]
+    while (rest := value - sum(parts)) and (part := float(np.float32(rest))):
+        parts.append(part)
+    return parts
 
 
 def _fits(value: float) -> bool:

@@ -20,6 +20,7 @@ from exporter.export.lower.onnx_program.passes.linear import linear_joined
 from exporter.export.lower.onnx_program.passes.neutral import neutral_removed
 from exporter.export.lower.onnx_program.passes.shapes import shapes_known, skeleton
 from exporter.export.lower.onnx_program.passes.small import small_values_kept
+from exporter.export.lower.onnx_program.passes.spread import doubles_spread
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -66,6 +67,7 @@ def canonical_model(
     affine_folded(graph)
     small_values_kept(graph)
     casts_put_first(graph)
+    doubles_spread(graph)
     tidy.unread_dropped(graph)
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)
