@@ -6,7 +6,8 @@
         return self.fc(x) + ids.unsqueeze(-1)
 
 What stands before `--` is the constructor's, the rest `forward`'s, whose parameters are the inputs. Code that has its
-own `class Net` is the whole module. In `unsound.txt` a line that ends in `#!` is one that an export cannot keep.
+own `class Net` is the whole module. In `unsound.txt` a line that ends in `#!` is one that an export cannot keep. A fourth
+field names the formats, where ONNX Runtime has no kernel for what the layer does (a convolution in float64).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _HEAD += "import paddle.nn.functional as F\n\n\n"
 _BUILD = "\n\ndef build():\n    return Net()\n"
 _INPUT = re.compile(r"(\w+)=(\w+)\[([\w,]*)\](?::(\S+))?")
 _DIM = re.compile(r"(\w+)=(\d+)\.\.(\d+)")
+_FORMATS = ("pir", "pdmodel", "onnx")
 _VALUES = {"bool": "integers(0,2)", "uint8": "integers(0,200)"}
 
 
@@ -47,6 +49,7 @@ class SmallLayer:
     name: str
     inputs: tuple[Input, ...]
     dims: dict[str, tuple[int, int]]
+    formats: tuple[str, ...]
     source: str
 
     @property
@@ -68,7 +71,7 @@ class SmallLayer:
             "dims": {
                 name: {"min": low, "typical": (low + high) // 2, "max": high} for name, (low, high) in self.dims.items()
             },
-            "formats": ["pir", "pdmodel", "onnx"],
+            "formats": list(self.formats),
         }
         path = folder / f"{self.name}.yaml"
         path.write_text(json.dumps(spec, indent=1))  # JSON is YAML
@@ -79,7 +82,7 @@ def read(stored: Mapping[str, Any]) -> SmallLayer:
     """Read a layer of what `dataclasses.asdict` made of it, by way of JSON."""
     inputs = tuple(Input(**{**tensor, "shape": tuple(tensor["shape"])}) for tensor in stored["inputs"])
     dims = {name: (low, high) for name, (low, high) in stored["dims"].items()}
-    return SmallLayer(**{**stored, "inputs": inputs, "dims": dims})
+    return SmallLayer(**{**stored, "inputs": inputs, "dims": dims, "formats": tuple(stored["formats"])})
 
 
 def families() -> tuple[str, ...]:
@@ -102,13 +105,14 @@ def sample(names: Sequence[str], count: int, seed: int) -> list[SmallLayer]:
 
 def _layer(family: str, block: str) -> SmallLayer:
     head, _, code = block.partition("\n")
-    name, inputs, dims = (part.strip() for part in head.split("|"))
+    name, inputs, dims, *more = (part.strip() for part in head.split("|"))
     described = tuple(_input(*match.groups()) for match in _INPUT.finditer(inputs))
     if len(described) != len(inputs.split()):
         raise ValueError(f"{family}.txt: {name}: cannot read the inputs '{inputs}'")
     ranges = {dim: (int(low), int(high)) for dim, low, high in _DIM.findall(dims)}
     lines = [line.removeprefix("    ") for line in code.rstrip().splitlines()]
-    return SmallLayer(family, name, described, ranges, _module(lines, described))
+    formats = tuple(more[0].split()) if more else _FORMATS
+    return SmallLayer(family, name, described, ranges, formats, _module(lines, described))
 
 
 def _input(name: str, dtype: str, shape: str, values: str | None) -> Input:

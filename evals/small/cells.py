@@ -34,10 +34,12 @@ class Row:
             return "no layer"
         if self.exit == 0:
             wrong = not self.files or any(answer != "right" for answer in self.files.values())
-            return "wrong, passed" if wrong else "sound, passed" if self.sound else "stock fails, passed and right"
-        if self.sound:
-            return "sound, refused"
-        return "unsound, refused" if self.family == UNSOUND else "stock fails, refused"
+            return "wrong, passed" if wrong else "sound, passed" if self.sound else f"{self._kind}, passed and right"
+        return "sound, refused" if self.sound else f"{self._kind}, refused"
+
+    @property
+    def _kind(self) -> str:
+        return UNSOUND if self.family == UNSOUND else "stock fails"
 
     @property
     def sound(self) -> bool:

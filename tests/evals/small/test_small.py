@@ -82,6 +82,7 @@ def test_sound_and_passed_are_told_apart() -> None:
         Row("nn", "better", "runs", "ValueError", files={"pir": "right"}),
         Row("nn", "neither", "runs", "ValueError", exit=4),
         Row(UNSOUND, "planted", "runs", "sound", exit=1),
+        Row(UNSOUND, "kept", "runs", "sound", files={"pir": "right"}),
     ]
     assert [row.cell for row in rows] == [
         "sound, passed",
@@ -90,6 +91,7 @@ def test_sound_and_passed_are_told_apart() -> None:
         "stock fails, passed and right",
         "stock fails, refused",
         "unsound, refused",
+        "unsound, passed and right",
     ]
     assert not report(rows).holds
     assert not report(rows[:2]).holds
