@@ -160,7 +160,7 @@ class Harness:
         return self._noise[artifact.variant]
 
     def source_of_noise(self, artifact: Artifact, output: str) -> str:
-        """What costs an output of a variant most, as a sentence: where noise arises, or the layer that suffers most.
+        """Name what costs an output of a variant most, in a sentence: where noise arises, or the worst layer.
 
         The latter where that cannot be measured, and where this CPU cuts products off, which no single rounding shows.
         """

@@ -18,7 +18,7 @@ from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.files import write_draft
 from exporter.base.tensors import Array, TensorMap
-from exporter.export.lower.onnx_program.passes.graph import Graph, captured
+from exporter.export.lower.onnx_program.passes.graph import Graph, Node, Proto, captured
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.keep import Named
 from exporter.export.lower.precision.noise import likely_most, shares
@@ -148,7 +148,7 @@ class _Maker:
         weights = store_weights(model, {layer: (self.layers[layer], grade) for layer, grade in alone.items()})
         return finished(model), weights
 
-    def _quantised(self, model: Any, layers: Sequence[str]) -> Any:
+    def _quantised(self, model: Proto, layers: Sequence[str]) -> Proto:
         """The model with these layers in int8."""
         import copy
 
@@ -227,7 +227,7 @@ class _Maker:
         return found
 
 
-def named(model: Any) -> Any:
+def named(model: Proto) -> Proto:
     """Give every node a name of its own, and values their shapes."""
     import onnx
 
@@ -236,21 +236,21 @@ def named(model: Any) -> Any:
     return model
 
 
-def layers_of(model: Any, nodes: Iterable[Any]) -> dict[str, Any]:
+def layers_of(model: Proto, nodes: Iterable[Node]) -> dict[str, Node]:
     """Those of a model's nodes with stored weights, by the weight's name without what Paddle appends.
 
     `conv2d_0.w_0`: `conv2d_0`.
     """
-    stored = {one.name for one in model.graph.initializer}
-    found: dict[str, Any] = {}
+    stored = {tensor.name for tensor in model.graph.initializer}
+    layers: dict[str, Node] = {}
     for node in nodes:
         if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in stored:
             name = node.input[1].removesuffix(".folded").removesuffix(".w_0")  # folded: with its batch norm
-            found[name if name not in found else f"{name}@{node.name}"] = node
-    return found
+            layers[name if name not in layers else f"{name}@{node.name}"] = node
+    return layers
 
 
-def flow_of(model: Any) -> Flow:
+def flow_of(model: Proto) -> Flow:
     """Layers by the names that training knew their weights by, what moves values, and who reads them."""
     layers = [
         (node.input[1].removesuffix(".folded"), node.input[0]) for node in layers_of(model, model.graph.node).values()
@@ -261,7 +261,7 @@ def flow_of(model: Any) -> Flow:
     return Flow(layers, moves, Counter(read))
 
 
-def _endless(model: Any, ranges: Any) -> list[str]:
+def _endless(model: Proto, ranges: Any) -> list[str]:
     """The nodes that read or make a value without a finite range, such as scores to which a mask of -inf was added.
 
     No 8 bits span infinity: the quantizer gives such a value a scale of infinity, and all of its numbers are lost.
@@ -277,7 +277,7 @@ def _endless(model: Any, ranges: Any) -> list[str]:
     return [node.name for node in model.graph.node if endless & {*node.input, *node.output}]
 
 
-def _uneven(model: Any) -> list[str]:
+def _uneven(model: Proto) -> list[str]:
     """The products with stored numbers of which one step for all, 8 bits in each, would make zeros."""
     import numpy as np
     from onnx.numpy_helper import to_array
@@ -320,7 +320,7 @@ def session_of(content: bytes) -> Any:
     return onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
 
 
-def _calibrate(model: Any, inputs: Sequence[TensorMap], method: str) -> Any:
+def _calibrate(model: Proto, inputs: Sequence[TensorMap], method: str) -> Any:
     """The range of every activation, as ONNX Runtime's calibrators find it."""
     import onnx
     from onnxruntime.quantization import CalibrationMethod
@@ -346,7 +346,7 @@ def _calibrate(model: Any, inputs: Sequence[TensorMap], method: str) -> Any:
         return calibrator.compute_data()
 
 
-def _float_outputs(model: Any) -> Any:
+def _float_outputs(model: Proto) -> Proto:
     """Leave what the graph puts out unrounded: its last 8 bits would cost 0.6 dB and make nothing faster."""
     graph = Graph(model, {})
     for output in [one.name for one in model.graph.output]:

@@ -74,7 +74,7 @@ class Candidate:
         return min(map(ratio_db, self.noise.values()))
 
     def holds(self, wanted: float) -> bool:
-        """Whether the worst output likely has this ratio, in dB, with other samples too."""
+        """Say whether the worst output likely has this ratio, in dB, with other samples too."""
         return min(map(ratio_db, (self.likely or self.noise).values())) >= wanted
 
     def to_json(self) -> dict[str, Data]:
@@ -177,7 +177,7 @@ def _search(order: Order, plan: Plan, ladder: Sequence[Grade], make: Make) -> tu
 
 
 def _nothing_holds(order: Order, alone: Mapping[str, Candidate]) -> ModelError:
-    """What to say where nothing but float32 throughout keeps the budget: the layer that costs most."""
+    """Name the layer that costs most, where nothing but float32 throughout keeps the budget."""
     layer = min(alone, key=lambda name: (alone[name].snr_db, name))
     noise = alone[layer].noise
     output = max(noise, key=lambda name: (noise[name], name))

@@ -7,12 +7,11 @@ make float32 of the second when they load the file (measured on ONNX Runtime 1.3
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 
 from exporter.base.tensors import Array
-from exporter.export.lower.onnx_program.passes.graph import attribute, reads
+from exporter.export.lower.onnx_program.passes.graph import Node, Proto, attribute, reads
 from exporter.export.lower.precision.half import LARGEST, rounded_to_half
 from exporter.export.lower.precision.onnx_file import hold
 from exporter.export.lower.precision.rounded import StoredWeight
@@ -22,7 +21,7 @@ from exporter.export.lower.precision.search import Grade
 _LARGEST_CODE = 127
 
 
-def store_weights(model: Any, layers: Mapping[str, tuple[str, Grade]]) -> dict[str, StoredWeight]:
+def store_weights(model: Proto, layers: Mapping[str, tuple[str, Grade]]) -> dict[str, StoredWeight]:
     """Store the weights of these layers, by the names of their operators and their grades; say how, by layer.
 
     A weight beyond fp16 stays as it is.
@@ -32,7 +31,7 @@ def store_weights(model: Any, layers: Mapping[str, tuple[str, Grade]]) -> dict[s
 
     nodes = {node.name: node for node in model.graph.node}
     stored = {tensor.name: tensor for tensor in model.graph.initializer}
-    added: dict[str, Any] = {}
+    givers: dict[str, Node] = {}
     described = {}
     for layer, (operator, grade) in layers.items():
         node = nodes[operator]
@@ -44,22 +43,22 @@ def store_weights(model: Any, layers: Mapping[str, tuple[str, Grade]]) -> dict[s
                 continue
             described[layer] = StoredWeight(name, f"{name}.fp16")
             tensors = [from_array(rounded_to_half(value), f"{name}.fp16")]
-            made = helper.make_node("Cast", [f"{name}.fp16"], [wide], wide, to=TensorProto.FLOAT)
+            before = helper.make_node("Cast", [f"{name}.fp16"], [wide], wide, to=TensorProto.FLOAT)
         else:
             axis = output_axis(node, value.ndim)
             codes, scales = rounded(value, axis)
             described[layer] = StoredWeight(name, f"{name}.codes", f"{name}.steps", axis)
             tensors = [from_array(codes, f"{name}.codes"), from_array(scales, f"{name}.steps")]
-            made = helper.make_node("DequantizeLinear", [tensor.name for tensor in tensors], [wide], wide, axis=axis)
-        if wide not in added:  # layers may share a weight
+            before = helper.make_node("DequantizeLinear", [tensor.name for tensor in tensors], [wide], wide, axis=axis)
+        if wide not in givers:  # layers may share a weight
             model.graph.initializer.extend(tensors)
-            added[wide] = made
+            givers[wide] = before
         node.input[1] = wide
-    hold(model.graph, [*added.values(), *model.graph.node])
+    hold(model.graph, [*givers.values(), *model.graph.node])
     return described
 
 
-def with_exact_weights(model: Any, exact: Any, operators: Collection[str]) -> None:
+def with_exact_weights(model: Proto, exact: Proto, operators: Collection[str]) -> None:
     """Let these layers have float32's weights again, which the quantizer has rounded for others that share them."""
     own = {node.name: node.input[1] for node in exact.graph.node if node.name in operators}
     have = {tensor.name for tensor in model.graph.initializer}
@@ -70,7 +69,7 @@ def with_exact_weights(model: Any, exact: Any, operators: Collection[str]) -> No
             node.input[1] = own[node.name]
 
 
-def unround(model: Any, operators: Collection[str]) -> Any:
+def unround(model: Proto, operators: Collection[str]) -> Proto:
     """Let these operators take their values as they were before they were rounded for others.
 
     A layer between a rounded value and rounded weights is computed in 8 bits by every engine, whatever it is to be.
@@ -97,7 +96,7 @@ def rounded(weight: Array, axis: int) -> tuple[Array, Array]:
     return codes, steps.reshape(-1)
 
 
-def output_axis(node: Any, rank: int) -> int:
+def output_axis(node: Node, rank: int) -> int:
     """Return the axis of a layer's output channels in its weight; of a transposed convolution that of a group's."""
     if node.op_type == "MatMul":
         return rank - 1

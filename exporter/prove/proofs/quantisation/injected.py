@@ -11,11 +11,11 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import EnvironmentLacks, ModelError
 from exporter.base.tensors import Array, TensorMap, recorded_inputs
 from exporter.export.lower.base import Artifact
+from exporter.export.lower.onnx_program.passes.graph import Node, Proto
 from exporter.export.lower.precision.int8_onnx import layers_of, run
 from exporter.export.lower.precision.noise import ratio_db, shares
 from exporter.export.lower.precision.onnx_file import finished, name_nodes
@@ -91,7 +91,7 @@ def inject(request: InjectRequest) -> Sources:
     return Sources(ratios)
 
 
-def _roundings(plain: Any, low: Any) -> Iterator[tuple[str, bytes]]:
+def _roundings(plain: Proto, low: Proto) -> Iterator[tuple[str, bytes]]:
     """For each weight and value that the int8 file rounds, its place in words, and float32's file with it rounded."""
     import onnx
     from onnx.numpy_helper import from_array, to_array
@@ -135,11 +135,11 @@ def _roundings(plain: Any, low: Any) -> Iterator[tuple[str, bytes]]:
         yield place, finished(copy)
 
 
-def _node(model: Any, name: str) -> Any:
+def _node(model: Proto, name: str) -> Node:
     return next(node for node in model.graph.node if node.name == name)
 
 
-def _multiplied(node: Any, stored: TensorMap) -> Array:
+def _multiplied(node: Node, stored: TensorMap) -> Array:
     """The weight that stored codes stand for."""
     import numpy as np
 
