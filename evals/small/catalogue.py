@@ -6,8 +6,8 @@
         return self.fc(x) + ids.unsqueeze(-1)
 
 What stands before `--` is the constructor's, the rest `forward`'s, whose parameters are the inputs. Code that has its
-own `class Net` is the whole module. In `unsound.txt` a line that ends in `#!` is one that an export cannot keep. A fourth
-field names the formats, where ONNX Runtime has no kernel for what the layer does (a convolution in float64).
+own `class Net` is the whole module. In `unsound.txt` a line that ends in `#!` is one that an export cannot keep. A
+fourth field names the formats, where ONNX Runtime has no kernel for what the layer does (a convolution in float64).
 """
 
 from __future__ import annotations
