@@ -39,6 +39,9 @@ class Apart:
 #: signal to noise that is a multiple of 6 dB, or that labels agree.
 FP32, LOW = Apart(0.1, 0.5), Apart(0.5, 0.9)
 
+#: What the draws may cost, in times what the recorded cases do: in specs/ they hold up to 2.2 times as many numbers.
+_COST = 3
+
 #: The draws of all inputs by size, and what one run gave for them.
 _Drawn = Mapping[str, Sequence[TensorMap]]
 _NONE = Evidence(Outcome.MISSING, "no case of the typical sizes is recorded", stage="plan")
@@ -167,7 +170,7 @@ def _answer(harness: Harness, run: Run, inputs: _Drawn, into: Path) -> _Drawn | 
     try:
         cases = tuple(EngineCase(f"{name}, drawn anew", name) for name in names)
         job = replace(bench.job(run), golden=into.parent / _FRESH, cases=cases)
-        answer = job.run(into, bench.bounded(run, setting))
+        answer = job.run(into, bench.bounded(run, setting, _COST))
         if answer.refusal:
             return Evidence(Outcome.CRASHED, f"{run.engine} refuses inputs drawn anew: {answer.refusal}", stage="run")
         given = iter([load(into / f"{at}.safetensors") for at in range(len(names))])
