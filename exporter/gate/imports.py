@@ -14,11 +14,12 @@ from exporter.base.references import find_installed
 
 #: Modules that import others by names which no reader knows, or run other programs.
 _IMPORTERS = frozenset(
-    "cloudpickle code codeop dill hydra imp importlib joblib multiprocessing pickle pkg_resources pkgutil pydoc runpy "
+    "cloudpickle code codeop dill hydra imp joblib multiprocessing pickle pkg_resources pkgutil pydoc runpy "
     "shelve stevedore subprocess zipimport".split()
 )
-#: Members of `importlib` that import nothing.
-_HARMLESS = ("importlib.metadata", "importlib.resources", "importlib.abc")
+#: Members of `importlib` that import nothing new; and that which imports what it is given.
+_HARMLESS = ("importlib.metadata", "importlib.resources", "importlib.abc", "importlib.reload")
+_IMPORT_MODULE = "importlib.import_module"
 _CALLS = frozenset(("__import__", "compile", "eval", "exec"))
 _MEMBERS = {
     "sys": frozenset(("meta_path", "modules", "path", "path_hooks")),
@@ -101,7 +102,7 @@ class _Reading:
         if module in self._asked and not whole:
             return
         self._asked.add(module)
-        parts = module.split(".")
+        parts = module.rstrip(".").split(".")
         for root in self.roots:
             stem = os.path.normpath(root)
             for part in parts:
@@ -143,8 +144,11 @@ class _Reading:
         except (OSError, SyntaxError, ValueError):
             self.blind = f"{name} cannot be read as Python"
             return
+        calls = _Calls.of(tree)
+        for module in calls.modules:
+            self._ask(module, whole=module.endswith("."))
         for node in ast.walk(tree):
-            if why := _beyond_reading(node):
+            if why := _beyond_reading(node, calls):
                 self.blind = f"{name}:{getattr(node, 'lineno', 0)} uses {why}"
                 return
             for module in _imported(node, name):
@@ -180,17 +184,87 @@ def _imported(node: ast.AST, name: str) -> Iterator[str]:
         yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
 
 
-def _beyond_reading(node: ast.AST) -> str:
+@dataclass(frozen=True)
+class _Calls:
+    """The calls of `import_module` in a file: the nodes that name it there, and the modules that they name.
+
+    A name that ends in a dot is a package of which any module may be meant. `aliases` are what it is called in the
+    file, and `owners` the nodes that name a module of which a member is taken.
+    """
+
+    known: frozenset[int]
+    modules: tuple[str, ...]
+    aliases: frozenset[str]
+    owners: frozenset[int]
+
+    @classmethod
+    def of(cls, tree: ast.AST) -> _Calls:
+        """Find those whose argument begins with a text that names a package."""
+        aliases = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "importlib"
+            for alias in node.names
+            if alias.name == "import_module"
+        }
+        known, modules = set[int](), []
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or len(node.args) != 1:
+                continue
+            plain = isinstance(node.func, ast.Name) and node.func.id in aliases
+            if (plain or ast.unparse(node.func) == _IMPORT_MODULE) and (module := _beginning(node.args[0])):
+                modules.append(module)
+                known |= {id(part) for part in ast.walk(node.func)}
+        owners = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        return cls(frozenset(known), tuple(modules), frozenset(aliases), frozenset(owners))
+
+
+def _beginning(node: ast.expr) -> str:
+    """The module that a text names; where only its beginning is known, the package with a dot; empty where none is."""
+    text, whole = _constant(node)
+    if whole:
+        return text if not text.startswith(".") else ""
+    package = text.rpartition(".")[0]
+    return f"{package}." if package else ""
+
+
+def _constant(node: ast.expr) -> tuple[str, bool]:
+    """The constant text that an expression begins with, and whether that is all of it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value, True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, whole = _constant(node.left)
+        right, all_of_it = _constant(node.right) if whole else ("", False)
+        return left + right, whole and all_of_it
+    if isinstance(node, ast.JoinedStr):
+        text = ""
+        for part in node.values:
+            if not isinstance(part, ast.Constant):
+                return text, False
+            text += str(part.value)
+        return text, True
+    return "", False
+
+
+def _beyond_reading(node: ast.AST, calls: _Calls) -> str:
     """What of a node may import a module that nobody can name; empty where nothing does."""
     for module in _imported(node, ""):
-        if module.partition(".")[0] in _IMPORTERS and not module.startswith(_HARMLESS):
-            members = {f"importlib.{alias.name}" for alias in node.names} if isinstance(node, ast.ImportFrom) else set()
-            if not members or not members <= set(_HARMLESS):
-                return module
-    if isinstance(node, ast.Name) and node.id in _CALLS:
-        return node.id
+        if module.partition(".")[0] in _IMPORTERS:
+            return module
+        if module.startswith("importlib.") and not module.startswith((*_HARMLESS, _IMPORT_MODULE)):
+            return module
+    if isinstance(node, ast.Import) and any(alias.name == "importlib" and alias.asname for alias in node.names):
+        return "importlib by another name"
+    if isinstance(node, ast.ImportFrom) and node.module == "importlib" and node.names[0].name == "*":
+        return "all of importlib"
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        beyond = node.id in {*_CALLS, *calls.aliases} or (node.id == "importlib" and id(node) not in calls.owners)
+        return node.id if beyond and id(node) not in calls.known else ""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}" if node.attr in _MEMBERS.get(node.value.id, ()) else ""
+        member = f"{node.value.id}.{node.attr}"
+        if node.value.id == "importlib":
+            return "" if id(node) in calls.known or member in _HARMLESS else member
+        return member if node.attr in _MEMBERS.get(node.value.id, ()) else ""
     if isinstance(node, ast.ImportFrom) and node.module in _MEMBERS:
         hit = sorted(_MEMBERS[node.module] & {alias.name for alias in node.names})
         return f"{node.module}.{hit[0]}" if hit else ""

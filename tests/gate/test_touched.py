@@ -155,8 +155,13 @@ def test_code_that_is_gone_touches_who_may_have_imported_it(repository: Path, ch
 @pytest.mark.parametrize(
     "code",
     [
-        "import importlib\nimportlib.import_module('al' + 'one')\n",
-        "from importlib import import_module as get\n",
+        "import importlib\nimportlib.import_module(K)\n",
+        "import importlib\nimportlib.import_module('.alone', 'nets')\n",
+        "import importlib\ngetattr(importlib, 'import' + '_module')(K)\n",
+        "import importlib as other\nother.import_module(K)\n",
+        "from importlib import import_module as get\nget(K)\n",
+        "from importlib import import_module\nlist(map(import_module, K))\n",
+        "from importlib import util\n",
         "__import__('nets.al' + 'one')\n",
         "exec(open('x').read())\n",
         "import sys\nsys.path.insert(0, 'lib')\n",
@@ -175,6 +180,22 @@ def test_where_reading_does_not_tell_what_is_imported_all_code_counts(repository
     assert hit("HEAD") == {"one"}
     (told,) = (spec for spec in touched(find_specs(()), Base("HEAD", "--base"), ()) if spec.why)
     assert "any module may be imported, since nets/deep.py:" in told.why
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import importlib\nimportlib.import_module('nets.' + 'al' + 'one')\n", {"one"}),
+        ("from importlib import import_module as get\nget(f'nets.{K}')\n", {"one"}),
+        ("import importlib\nimportlib.import_module('nets.a' + K)\n", {"one"}),
+        ("import importlib\nimportlib.import_module('ways.' + K)\n", set()),
+    ],
+)
+def test_a_name_that_is_put_together_counts_with_its_package(repository: Path, code: str, expected: set[str]) -> None:
+    (repository / "nets/deep.py").write_text(code)
+    git(repository, "commit", "-q", "-a", "-m", "put together")
+    _change(repository / "nets/alone.py")
+    assert hit("HEAD") == expected
 
 
 @pytest.mark.parametrize(
