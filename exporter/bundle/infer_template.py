@@ -235,7 +235,7 @@ def told(sample: str, state: Any, last: str, out: Path | None) -> dict[str, Any]
     import numpy as np
 
     said: dict[str, Any] = {"sample": sample}
-    for key in [VALUE, *(name for name in ("scores",) if name in state)]:
+    for key in [VALUE, *(name for name in ("scores", "corners") if name in state)]:
         value, name = state[key], "answer" if key == VALUE else key
         if key == VALUE and last in TEXTS:
             said[name] = value.tobytes().decode("utf-8", "replace")

@@ -69,15 +69,34 @@ class Page(nn.Layer):
         return nn.functional.sigmoid(self.b(nn.functional.relu(self.a(x))))
 
 
+class Seal(nn.Layer):
+    """A map of probabilities that follows the brightness."""
+
+    def forward(self, x):
+        return paddle.clip(x.mean(1, keepdim=True) * 0.4 + 0.3, 0, 1)
+
+
+class Formula(nn.Layer):
+    """A gray page to numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2D(1, 4, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        return self.a(x).mean([2, 3])
+
+
 def build(kind, **options):
     paddle.seed(7)
     return globals()[kind](**options)
 '''
-#: Height and width of noise, and the widths and heights to which it is enlarged.
+#: Height and width of noise, the widths and heights to which it is enlarged, and a white margin around it.
 PICTURES = {
-    "lines": ((4, 16), ((40, 16), (64, 16), (90, 18), (52, 20))),
-    "pages": ((5, 7), ((70, 50), (64, 64), (100, 60), (48, 80), (90, 90), (66, 71))),
+    "Line": ((4, 16), ((40, 16), (64, 16), (90, 18), (52, 20)), 0),
+    "Formula": ((4, 16), ((120, 20), (160, 30), (90, 40), (150, 18)), 7),
 }
+PAGES = (5, 7), ((70, 50), (64, 64), (100, 60), (48, 80), (90, 90), (66, 71)), 0
 SCALED: Any = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 
 
@@ -100,6 +119,14 @@ def exported(content: Any, words: list[str]) -> Any:
     }
 
 
+def _page(answer: Any) -> Any:
+    """A configuration of a detector of text."""
+    scaled = {"NormalizeImage": {"scale": "1./255.", **SCALED, "order": "hwc"}}
+    read = [{"DecodeImage": {"img_mode": "BGR"}}, {"DetResizeForTest": {"image_shape": [64, 64]}}]
+    return {"PostProcess": answer, "Eval": {"dataset": {"transforms": [*read, scaled, {"ToCHWImage": None}]}}}
+
+
+FORMULA: Any = [{"UniMERNetImgDecode": {"input_size": [48, 96]}}, {"UniMERNetTestTransform": None}]
 TEN = list("abcdefghij")
 WORDS = {
     "ten": TEN,
@@ -128,19 +155,11 @@ FILES: dict[str, Any] = {
             {"type": "Permute"},
         ]
     },
-    "page.yml": {
-        "PostProcess": {"name": "PSEPostProcess"},
-        "Eval": {
-            "dataset": {
-                "transforms": [
-                    {"DecodeImage": {"img_mode": "BGR"}},
-                    {"DetResizeForTest": {"image_shape": [64, 64]}},
-                    {"NormalizeImage": {"scale": "1./255.", **SCALED, "order": "hwc"}},
-                    {"ToCHWImage": None},
-                ]
-            }
-        },
-    },
+    "page.yml": _page({"name": "PSEPostProcess"}),
+    "seal.yml": _page({"name": "DBPostProcess", "box_type": "poly", "box_thresh": 0.4, "unclip_ratio": 0.5}),
+    "formula.yml": {"Eval": {"dataset": {"transforms": [*FORMULA, {"UniMERNetImageFormat": None}]}}},
+    "formula.inference.yml": {"PreProcess": {"transform_ops": [*FORMULA, {"UniMERNetImageFormat": None}]}},
+    "other.inference.yml": {"PreProcess": {"transform_ops": [*FORMULA, {"LatexImageFormat": None}]}},
 }
 PLAIN: Any = ["decode", {"resize": {"height": 32, "width": 32}}, {"normalize": {"scale": "1/255", **SCALED}}, "layout"]
 NAMED: Any = [{"topk": {"k": 1}}, {"labels": {"names": ["a", "b", "c"]}}]
@@ -168,6 +187,12 @@ def _spec(
     }
 
 
+def _formula(deployment: str) -> dict[str, Any]:
+    spec = _spec("Formula", (64, 96), ("paddleocr:formula.yml#Eval", f"paddleocr:{deployment}"))
+    spec["inputs"]["x"]["shape"][1] = 1
+    return spec
+
+
 CASES: list[Any] = [
     (recogniser(12, "paddleocr:space.yml#Eval", "paddlex:ten.inference.yml"), 0, ""),
     slow((recogniser(12, "paddleocr:space.yml#Eval", "paddleocr:ten.inference.yml"), 0, "")),
@@ -185,6 +210,9 @@ CASES: list[Any] = [
     ),
     (_spec("Normed", (32, 32), ("paddledet:fused.yml#Test", "paddledet:infer_cfg.yml")), 0, ""),
     slow((_spec("Page", (64, 64), ("paddleocr:page.yml#Eval", "paddleocr:page.yml#Eval")), 0, "")),
+    slow((_spec("Seal", (64, 64), ("paddleocr:seal.yml#Eval",) * 2, ("paddleocr:seal.yml#Eval",) * 2), 0, "")),
+    slow((_formula("formula.inference.yml"), 0, "")),
+    slow((_formula("other.inference.yml"), 1, "shape [1, 48, 96], not [64, 96, 1]")),
 ]
 
 
@@ -192,17 +220,18 @@ CASES: list[Any] = [
 def test_what_is_right_passes_and_what_differs_is_told(
     spec: dict[str, Any], code: int, said: str, workplace: Path
 ) -> None:
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     (workplace / "nets.py").write_text(NETS)
     for name, words in WORDS.items():
         (workplace / f"{name}.txt").write_text("".join(f"{word}\n" for word in words), newline="")
     for name, content in FILES.items():
         (workplace / name).write_text(yaml.dump(content, allow_unicode=True))
-    small, sizes = PICTURES["lines" if spec["args"]["kind"] == "Line" else "pages"]
+    small, sizes, margin = PICTURES.get(spec["args"]["kind"], PAGES)
     for number, size in enumerate(sizes):
         noise = np.random.RandomState(number).randint(0, 256, (*small, 3)).astype(np.uint8)
-        Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC).save(workplace / f"{number}.png")
+        large = Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC)
+        ImageOps.expand(large, margin, "white").save(workplace / f"{number}.png")
     (workplace / "net.yaml").write_text(yaml.safe_dump(spec, allow_unicode=True, sort_keys=False))
     done = exporter("release", "net.yaml", cwd=workplace)
     assert done.code == code and said in done.out + done.err, done.out + done.err
