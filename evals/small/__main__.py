@@ -52,7 +52,8 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
     row = Row(layer.family, layer.name, "runs", truth.of(layer, "stock"))
     if row.stock != "sound":
         row.eager = truth.of(layer, "eager")
-        row.stock = "sound" if truth.of(layer, "loaded") == "sound" else row.stock
+        ended = row.stock.startswith("ended by signal")
+        row.stock = "sound" if not ended and truth.of(layer, "loaded") == "sound" else row.stock
     started = time.monotonic()
     done = exporter("release", spec.name, "--out", "out", "--no-cache", "--quiet", "--json", cwd=folder)
     row.seconds = round(time.monotonic() - started, 1)

@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 Rows = Sequence[Sequence[Array]]
 #: Of an output's largest magnitude; a step of float32 for float64, as the gate allows.
 TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-6, "complex64": 1e-4, "complex128": 1e-6}
-_SECONDS = 120
+_SECONDS = 60
 
 
 def cases(layer: SmallLayer, seed: int) -> list[dict[str, Array]]:
