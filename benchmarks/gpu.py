@@ -96,7 +96,7 @@ def _make(network: Any, into: Path, setting: Any) -> None:
         content = contents(spec, conversion, Hashed.of(draft).files, None)
         content = with_record(
             content,
-            record(spec, None, Exported(conversion.output_names, conversion.parameters), draft / GOLDEN, setting),
+            record(spec, None, Exported.converted(draft, conversion), draft / GOLDEN, setting),
         )
         seal(draft, into, content, runnable=True)
 

@@ -24,7 +24,7 @@ from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
 from exporter.bundle.source import source_in
-from exporter.bundle.subject import about, objections, subject_in
+from exporter.bundle.subject import about, exported_in, objections, subject_in
 from exporter.bundle.write import (
     Hashed,
     drafting,
@@ -260,7 +260,7 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
             conversion = convert_all(spec, checkpoint, draft, setting, samples, observed(spec))
         converted = Hashed.of(draft)
         content = contents(spec, conversion, converted.files, checkpoint, metric)
-        exported = Exported.written(draft, conversion.artifacts, conversion.output_names, conversion.parameters)
+        exported = Exported.converted(draft, conversion)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
         proven = Hashed.of(draft, converted)
@@ -304,7 +304,7 @@ def judge_foreign(spec: Spec, file: Path, setting: Setting) -> Report:
     with scratch() as draft:
         conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, Hashed.of(draft).files, checkpoint)
-        exported = Exported.written(draft, conversion.artifacts, conversion.output_names, conversion.parameters)
+        exported = Exported.converted(draft, conversion)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = subject_in(content, spec, (draft, draft / GOLDEN), plan.device.name, checkpoint)
         runs = [run for run in plan.runs if run.format == "source"] + [*runs_of(format, engines)]
@@ -357,8 +357,7 @@ def verify(
         golden = folder / GOLDEN
         if manifest.verdict == "unverified" and not manifest.cases:
             golden = place / GOLDEN
-            artifacts = [one.artifact() for one in manifest.variants.values()]
-            exported = Exported.written(folder, artifacts, [one.name for one in manifest.outputs], manifest.parameters)
+            exported = exported_in(manifest, folder)
             manifest = with_record(manifest, record(spec, source.checkpoint, exported, golden, setting))
         origin = (source.checkpoint, source.absent, narrowing.case)
         subject = subject_in(manifest, spec, (folder, golden), taken.name, *origin)

@@ -48,7 +48,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             content = with_record(
                 content,
-                record(spec, None, Exported(conversion.output_names, conversion.parameters), draft / GOLDEN, setting),
+                record(spec, None, Exported.converted(draft, conversion), draft / GOLDEN, setting),
             )
         except ExporterError as error:
             rows |= {name: refusal_of(error) for name in spec.formats}

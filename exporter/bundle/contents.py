@@ -53,6 +53,7 @@ def contents(
             "version": spec.version or content_version(described, conversion.parameters, files),
             "inputs": [asdict(one) for one in spec.input_specs()],
             "outputs": [asdict(one) for one in conversion.outputs],
+            "constants": conversion.constants,
             "dims": {name: dim.model_dump() for name, dim in spec.dims.items()},
             "budget": spec.budget,
             "variants": {one.variant: asdict(one) for one in conversion.artifacts},

@@ -86,6 +86,7 @@ class _Details(_Loose):
     opset_asked: int | None = None
     folded: dict[str, tuple[Sha256, ...]] = {}
     computed: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
     stateless: bool = False
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()
@@ -189,6 +190,7 @@ class GoldenFacts(_Frozen):
     gate: str
     scores: Scores | None = None
     allowance: Annotated[float, Field(ge=1)]
+    constant: bool = False
 
 
 class CaseFacts(_Frozen):
@@ -217,8 +219,8 @@ class Documents(_Frozen):
 class Content(_Frozen):
     """What the steps of a release put together: all that a bundle says of itself before it is sealed.
 
-    `spec` is the whole spec that made it. `left_out` names the probing cases in which even eager tells nothing, with
-    the reason; `notes` are on the model.
+    `spec` is the whole spec that made it. `constants` are the outputs that no input decides. `left_out` names the
+    probing cases in which even eager tells nothing, with the reason; `notes` are on the model.
     """
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
@@ -227,6 +229,7 @@ class Content(_Frozen):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     dims: dict[str, dict[str, int]]
+    constants: tuple[str, ...] = ()
     budget: float
     variants: Annotated[dict[str, Variant], Field(min_length=1)]
     cases: tuple[CaseFacts, ...]
@@ -249,6 +252,8 @@ class Content(_Frozen):
     def _agrees_with_itself(self) -> Content:
         """Whoever seals a manifest can write anything into it; what contradicts itself is refused here, once."""
         self._names_what_it_uses()
+        if strange := sorted(set(self.constants) - {one.name for one in self.outputs}):
+            raise ValueError(f"no output is called '{strange[0]}'")
         inputs, outputs = (sorted(one.name for one in side) for side in (self.inputs, self.outputs))
         for name, one in self.variants.items():
             if name != (one.format if one.precision == "fp32" else f"{one.format}-{one.precision}"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from exporter.base.bounded_json import read_json
 from exporter.base.errors import BundleError
 from exporter.base.files import total_size
+from exporter.base.readers.undecided import undecided_in_all
 from exporter.base.tensors import TensorSpec
 from exporter.bundle.layout import GOLDEN, REPORT
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
@@ -16,6 +18,7 @@ from exporter.bundle.provenance import unlike_the_recorded
 from exporter.engines.cost import by_size
 from exporter.prove.compare.golden import input_shapes, one_case, read_goldens
 from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.goldens.record import Exported
 from exporter.prove.judge.judge import About
 from exporter.prove.proofs.base import Subject
 from exporter.spec.model import Spec
@@ -49,7 +52,8 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         BundleError: the goldens are not whole, or are not those of the cases that the spec plans.
     """
     folder, golden = places
-    described = [one.model_dump() for one in content.cases]
+    shown = shown_constants(content, folder)
+    described = [_constants_in(one.model_dump(), shown) for one in content.cases]
     only = str(one_case(described, case)["name"]) if case else ""
     planned = {case.name: case for case in plan_cases(spec)}
     for facts in content.cases:
@@ -73,7 +77,33 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         device=device,
         released_on=tuple(content.provenance.get("machine", {}).get("abilities", ())),
         costs=_costs(content, spec, places, no_source),
+        constants=content.constants,
     )
+
+
+def exported_in(content: Content, folder: Path) -> Exported:
+    """What lies in a folder that holds no goldens yet, for them to be recorded."""
+    artifacts, names = [one.artifact() for one in content.variants.values()], [one.name for one in content.outputs]
+    return Exported.written(folder, artifacts, names, content.parameters, shown_constants(content, folder))
+
+
+def shown_constants(content: Content, folder: Path) -> tuple[str, ...]:
+    """The outputs that are said to be decided by no input, as far as every file shows it.
+
+    Raises:
+        BundleError: a file is damaged.
+    """
+    if not content.constants:
+        return ()
+    files = [folder / variant.artifact().main for variant in content.variants.values()]
+    return tuple(sorted(undecided_in_all(files).intersection(content.constants)))
+
+
+def _constants_in(case: dict[str, Any], shown: Sequence[str]) -> dict[str, Any]:
+    """A described case, whose outputs are constants only if they are shown to be."""
+    for name, output in case["outputs"].items():
+        output["constant"] = output["constant"] and name in shown
+    return case
 
 
 def _costs(

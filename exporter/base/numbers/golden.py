@@ -43,6 +43,11 @@ OTHER_ROUNDING = 1.01
 SPREAD = "spread of float32 runs"
 #: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
 AGAIN, IN_THREADS = ":again", ":threads="
+#: Why an output that no input decides proves nothing where it is zero: nothing at all computes it as well.
+ALL_ZERO = (
+    "no input reaches it, and it is zero throughout, as what computes nothing gives it: leave it out of what forward "
+    "returns, or waive it"
+)
 #: The other number of threads: two share the work wherever there is some, on any machine.
 THREADS = 2
 
@@ -84,6 +89,7 @@ class GoldenOutput:
     argmax an integer is. `allowance` widens the tolerance of few numbers, `slack` that of a case of constant inputs.
     `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs. `partial`: eager's
     numbers as recorded, of which some need not be finite; `eager`, `truth` and `index` are of those that are.
+    `constant`: no input decides it, and it is the same in all cases.
     """
 
     name: str
@@ -103,6 +109,7 @@ class GoldenOutput:
     own: tuple[float, float] = (0.0, 0.0)
     central: bool = False
     partial: Partial | None = None
+    constant: bool = False
 
     @property
     def floor(self) -> float:
@@ -234,7 +241,7 @@ def read_cases(tensors: Mapping[str, Array], described: Iterable[Mapping[str, An
         KeyError: a tensor is not there.
         ValueError: the tensors do not fit each other, or not what is said of them.
     """
-    cases = [_read_case(tensors, one) for one in described]
+    cases = _constants_kept([_read_case(tensors, one) for one in described])
     plain = [case for case in cases if promised(case.name)]
     bounded = []
     for case in cases:
@@ -243,6 +250,24 @@ def read_cases(tensors: Mapping[str, Array], described: Iterable[Mapping[str, An
         }
         bounded.append(replace(case, outputs=outputs))
     return tuple(bounded)
+
+
+def _constants_kept(cases: Sequence[GoldenCase]) -> list[GoldenCase]:
+    """What is said to be decided by no input is a constant only if it is the same in all cases, and one that tells."""
+    kept = []
+    for case in cases:
+        outputs = dict(case.outputs)
+        for name, output in outputs.items():
+            every = [one.outputs[name] for one in cases]
+            constant = all(one.constant and _same_numbers(one, output) for one in every)
+            gate = ALL_ZERO if constant and not output.exact and not output.eager.any() else output.gate
+            outputs[name] = replace(output, constant=constant, gate=gate)
+        kept.append(replace(case, outputs=outputs))
+    return kept
+
+
+def _same_numbers(one: GoldenOutput, other: GoldenOutput) -> bool:
+    return (one.shape, one.dtype, one.eager.tobytes()) == (other.shape, other.dtype, other.eager.tobytes())
 
 
 def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> GoldenCase:
@@ -282,6 +307,7 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
                 wide=eager.dtype.name == "float64" and not {"float16", "float32"}.intersection(inputs),
                 central=about["method"].startswith(SPREAD),
                 partial=partial,
+                constant=about.get("constant", False) is True,
             )
         )
     return GoldenCase(case, described["dims"], outputs, case)

@@ -10,7 +10,7 @@ An outcome is one of the words `match`, `mismatch`, `vacuous`, `inconclusive` an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ SAME = 1e-4
 AGREEMENT = 0.9
 #: The 97.5 % quantile of the normal distribution: two-sided intervals of 95 %.
 Z = 1.959964
-_REVERSED = "the rows reversed"
+_REVERSED, _MEAN = "the rows reversed", "the mean"
 
 
 class Judged(NamedTuple):
@@ -88,7 +88,7 @@ def judge_output(
     candidate = expected.kept(got)
     if expected.exact:
         wrong = unexplained(expected, candidate, beside, budget)
-        outcome, reason = _indistinct([one.eager for one in all_cases])
+        outcome, reason = _indistinct([one.eager for one in all_cases], expected.constant)
         if wrong:
             excuse = "no near tie of the scores explains them" if expected.scores else "this dtype allows none"
             outcome, reason = "mismatch", f"{wrong} of {expected.eager.size} elements differ; {excuse}"
@@ -151,11 +151,12 @@ def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[Golde
 def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     unrelated = [one for one in all_cases if one.draw != expected.draw and one.truth.size]
     stranger = _stranger(expected, unrelated)
-    if unrelated and stranger is None:
+    if unrelated and stranger is None and not expected.constant:
         return "vacuous", "every case has the same output: another case's would have passed"
     sizes = {one.shape[0] if one.shape else -1 for one in all_cases}
     batched = expected.index is None and len(sizes) > 1 and -1 not in sizes  # a dimension that varies counts rows
-    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit, expected.floor, expected.dtype)
+    given = _impostors_of(expected, stranger, batched)
+    impostor, distance = _nearest(expected.truth, given, expected.unit, expected.floor, expected.dtype)
     if not distance > budget:
         return "vacuous", f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:
@@ -181,11 +182,18 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
     yield "zeros", np.zeros_like(truth)
     unrelated = stranger is not None and stranger.size > 0
     if truth.size > 1 and truth.dtype.kind == "f" and not (unrelated and np.all(truth == truth.flat[0])):
-        yield "the mean", np.full_like(truth, truth.mean())
+        yield _MEAN, np.full_like(truth, truth.mean())
     if batched and truth.ndim and not np.array_equal(truth, truth[::-1]):
         yield _REVERSED, truth[::-1]
     if stranger is not None and stranger.size:
         yield "another case's output", np.resize(stranger, truth.shape)
+
+
+def _impostors_of(expected: GoldenOutput, stranger: Array | None, batched: bool) -> Iterator[tuple[str, Array]]:
+    """Those of a golden: of a constant that is one number throughout the mean is the truth by construction."""
+    for name, impostor in impostors(expected.truth, stranger, batched):
+        if not (expected.constant and name == _MEAN and np.array_equal(impostor, expected.truth)):
+            yield name, impostor
 
 
 def nearest(
@@ -196,26 +204,35 @@ def nearest(
     floor: float = FLOOR,
     dtype: str = "float64",
 ) -> tuple[str, float]:
-    """The impostor of a float output with the smallest error ratio, and that ratio.
+    """The impostor of a float output with the smallest error ratio, and that ratio."""
+    return _nearest(truth, impostors(truth, stranger, batched), e_ref, floor, dtype)
+
+
+def _nearest(
+    truth: Array, given: Iterable[tuple[str, Array]], e_ref: tuple[float, float], floor: float, dtype: str
+) -> tuple[str, float]:
+    """The nearest of the given impostors, and its error ratio.
 
     One of float16 comes rounded, as an answer does, and is judged like it. Equal rows are no impostor of themselves,
     else the case that asks for them could never be judged.
     """
     kind, ratios = "float16" if dtype == "float16" else "float64", []
-    for name, impostor in impostors(truth, stranger, batched):
+    for name, impostor in given:
         with np.errstate(over="ignore"):
             ratios.append((name, ratio(truth, impostor.astype(kind), e_ref, floor)))
     return min((one for one in ratios if one[0] != _REVERSED or not one[1] <= SAME), key=lambda one: one[1])
 
 
-def _indistinct(truths: Sequence[Array]) -> tuple[str, str]:
+def _indistinct(truths: Sequence[Array], constant: bool) -> tuple[str, str]:
     """Whether an exact output tells anything, or an impostor would pass in every case.
 
     One case with one element proves little about integers (zero is a likely label), so all cases are judged together.
+    A constant is another case's output by right.
     """
     if not any(truth.any() for truth in truths):
         return "vacuous", "zeros would have passed in every case"
-    if len(truths) > 1 and all(np.array_equal(np.resize(truths[0], truth.shape), truth) for truth in truths[1:]):
+    alike = all(np.array_equal(np.resize(truths[0], truth.shape), truth) for truth in truths[1:])
+    if len(truths) > 1 and alike and not constant:
         return "vacuous", "another case's output would have passed in every case"
     return "match", ""
 
@@ -264,7 +281,7 @@ def judge_reduced(expected: GoldenOutput, got: Array, all_cases: Sequence[Golden
     stranger = _stranger(expected, [one for one in all_cases if one.draw != expected.draw and one.truth.size])
     noises = [
         (energies(expected.truth, one)[1], number, name)
-        for number, (name, one) in enumerate(impostors(expected.truth, stranger, False))
+        for number, (name, one) in enumerate(_impostors_of(expected, stranger, False))
     ]
     if not probes and not noise < min(noises)[0]:  # so that NaN fails
         reason = f"{metrics['snr_db']:.1f} dB: no nearer to the truth than {min(noises)[2]}"
@@ -307,7 +324,8 @@ def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput],
         strangers = _answers(truths)
     if not value >= wanted:  # so that NaN fails
         return Judged("mismatch", said, elements, found)
-    for name, reached in strangers:
+    of_input = not all(one.constant for one in truths)
+    for name, reached in strangers if of_input else ():
         if reached >= wanted:
             return Judged("vacuous", f"{said}; but {name} would {unit.format(reached)}", elements, found)
     return Judged("match", said, elements, found)

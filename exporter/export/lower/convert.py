@@ -20,6 +20,7 @@ from exporter.base.errors import (
 )
 from exporter.base.files import room_explains
 from exporter.base.readers import read, refuse_others
+from exporter.base.readers.undecided import undecided_in_all
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorSpec, digest, load
 from exporter.export.lower.base import TRACING, Artifact, Format, Wish
@@ -61,13 +62,15 @@ def folds(format: str) -> bool:
 class Conversion:
     """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors.
 
-    `modules` are those that the children had loaded in the end: name -> file.
+    `modules` are those that the children had loaded in the end: name -> file. `constants` are the outputs that no input
+    decides, in the trace and in every file.
     """
 
     artifacts: tuple[Artifact, ...]
     outputs: tuple[TensorSpec, ...]
     parameters: Mapping[str, str]
     modules: Mapping[str, str] = field(default_factory=dict)
+    constants: tuple[str, ...] = ()
 
     @property
     def output_names(self) -> list[str]:
@@ -133,7 +136,10 @@ def convert_all(
         if (artifact.format, precision) in spec.variants() and precision != "fp32"
     )
     files = {name: file for loaded in modules for name, file in loaded.items()}
-    return Conversion((*plain, *lowered), traced.outputs, traced.parameters, files)
+    constants = undecided_in_all(into / artifact.main for artifact in (*plain, *lowered))
+    for artifact in plain:  # a file that was made of a trace may have lost what leads to an output
+        constants &= frozenset(artifact.details.get("undecided", constants))
+    return Conversion((*plain, *lowered), traced.outputs, traced.parameters, files, tuple(sorted(constants)))
 
 
 def _traced(

@@ -22,7 +22,16 @@ from exporter.prove.goldens.cases import WHOLE, Case, plan_cases, promised
 from exporter.prove.goldens.coverage import Coverage, TooLong
 from exporter.prove.goldens.domain import OutOfRange
 from exporter.prove.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
-from exporter.prove.goldens.finish import OTHERWISE, CaseFacts, Recorded, describe, goldens_of, note_scores, note_ties
+from exporter.prove.goldens.finish import (
+    OTHERWISE,
+    CaseFacts,
+    Recorded,
+    describe,
+    goldens_of,
+    note_constants,
+    note_scores,
+    note_ties,
+)
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 from exporter.prove.goldens.record import NARROW, RecordAnswer, RecordedCase, RecordRequest
 from exporter.prove.goldens.values import Rows, content, draw, real_rows
@@ -55,7 +64,7 @@ def record(request: RecordRequest) -> RecordAnswer:
     oracle = make_oracle(layer, order, request.outputs, spec.seed)
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
-    planned = _Planned(request.into, left_out=dict(request.fatal))
+    planned = _Planned(request.into, request.constants, left_out=dict(request.fatal))
     whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
     found: list[Recorded] = []
@@ -103,9 +112,13 @@ def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> N
 
 @dataclass
 class _Planned:
-    """The planned cases as they are recorded into a folder, and those that are left out with the reason."""
+    """The planned cases as they are recorded into a folder, and those that are left out with the reason.
+
+    `constants` are outputs that no input decides.
+    """
 
     into: Path
+    constants: tuple[str, ...]
     recorded: list[Recorded] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     drawn: dict[str, str] = field(default_factory=dict)
@@ -134,9 +147,16 @@ class _Planned:
                         hint=NARROW,
                     ) from refusal
                 self.left_out[case.name] = f"eager refuses it: {refusal}"
-            if number in (FIRST, promised) and _hopeless(self.recorded, spec):
+            if number in (FIRST, promised) and self._hopeless(spec):
                 return False
         return True
+
+    def _hopeless(self, spec: Spec) -> bool:
+        note_constants(self.recorded, self.constants)
+        note_scores(self.recorded)
+        note_ties(self.recorded, spec.budget)
+        found = doubts(goldens_of(self.recorded), spec.budget, more_to_come=True)
+        return bool(still_open(found, runs_of(spec), spec.waivers))
 
     def _place(self) -> Path:
         return self.into / f"{len(self.recorded)}.safetensors"
@@ -146,12 +166,6 @@ def _is_promised(case: Case, refusal: OutOfRange, spec: Spec) -> bool:
     """Whether the spec says that such a value may be sent: in a promised case, or since its range holds it."""
     declared = [name for name in refusal.names if spec.inputs[name].values.startswith("integers")]
     return not case.kind or (bool(declared) and (case.kind in WHOLE or case.kind.startswith(ROWS_OF)))
-
-
-def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
-    note_scores(recorded)
-    note_ties(recorded, spec.budget)
-    return bool(still_open(doubts(goldens_of(recorded), spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
 
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Path) -> Recorded:

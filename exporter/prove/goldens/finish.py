@@ -61,6 +61,7 @@ class OutputFacts:
     method: str
     gate: str
     scores: Scores | None = None
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,12 @@ class Recorded:
 
 
 def finish(
-    spec: Spec, answer: RecordAnswer, scratch: Path, into: Path
+    spec: Spec, answer: RecordAnswer, scratch: Path, into: Path, constants: Sequence[str] = ()
 ) -> tuple[tuple[CaseFacts, ...], dict[str, str], list[str]]:
     """Measure what the child has left in the folder `scratch`, and write the goldens to the file `into`.
 
-    Returns what the manifest says of each case, of those left out with the reason, and notes on the model.
+    `constants` are outputs that no input decides. Returns what the manifest says of each case, of those left out with
+    the reason, and notes on the model.
     """
     kinds = {case.name: case for case in plan_cases(spec)}
     recorded = []
@@ -113,6 +115,7 @@ def finish(
         one = _measured_again(case, left, unstable, path)
         one.tied = answer.tied.get(case.name, "")
         recorded.append(one)
+    note_constants(recorded, constants)
     note_scores(recorded)
     note_ties(recorded, spec.budget)
     left_out = {**answer.left_out, **untelling(recorded, spec.budget)}
@@ -162,6 +165,13 @@ def goldens_of(recorded: Sequence[Recorded]) -> tuple[GoldenCase, ...]:
     )
 
 
+def note_constants(recorded: list[Recorded], constants: Sequence[str]) -> None:
+    """Say of each of these outputs that no input decides it."""
+    for one in recorded:
+        for name in constants:
+            one.facts = one.facts.with_output(name, replace(one.facts.outputs[name], constant=True))
+
+
 def note_scores(recorded: list[Recorded]) -> None:
     """Say of each integer output whose argmax it is, where it is one in every case."""
     eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts.outputs} for one in recorded]
@@ -206,8 +216,9 @@ def untelling(recorded: list[Recorded], budget: float) -> dict[str, str]:
     reasons = {}
     for one, golden in zip(recorded, goldens, strict=True):
         if one.case.kind:
-            judged = eager_judged(golden, budget, others).values()
-            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            judged = eager_judged(golden, budget, others).items()
+            telling = [evidence for name, evidence in judged if not golden.outputs[name].constant]
+            unproven = [evidence.reason for evidence in telling if evidence.outcome is not Outcome.MATCH]
             if unproven := unproven or amplified(golden, plain):
                 reasons[one.case.name] = unproven[0]
     return reasons

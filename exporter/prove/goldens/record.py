@@ -8,6 +8,7 @@ from pathlib import Path
 
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.export.lower.base import Artifact
+from exporter.export.lower.convert import Conversion
 from exporter.process.answers import Event
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
@@ -35,19 +36,30 @@ class Record:
 class Exported:
     """What was exported: the outputs' names in `forward`'s order, and the digest of each of the layer's tensors.
 
-    `program` is a written file, that tells how inputs are used.
+    `program` is a written file, that tells how inputs are used. `constants` are the outputs that no input decides.
     """
 
     outputs: Sequence[str]
     parameters: Mapping[str, str] = field(default_factory=dict)
     program: Path | None = None
+    constants: Sequence[str] = ()
 
     @classmethod
     def written(
-        cls, folder: Path, artifacts: Sequence[Artifact], outputs: Sequence[str], parameters: Mapping[str, str]
+        cls,
+        folder: Path,
+        artifacts: Sequence[Artifact],
+        outputs: Sequence[str],
+        parameters: Mapping[str, str],
+        constants: Sequence[str],
     ) -> Exported:
         """What lies in a folder."""
-        return cls(outputs, parameters, program_of(folder, artifacts))
+        return cls(outputs, parameters, program_of(folder, artifacts), constants)
+
+    @classmethod
+    def converted(cls, folder: Path, made: Conversion) -> Exported:
+        """What was written into a folder just now."""
+        return cls.written(folder, made.artifacts, made.output_names, made.parameters, made.constants)
 
     def masks(self, spec: Spec) -> tuple[str, ...]:
         """The inputs of real numbers with a declared range that are used as masks."""
@@ -91,6 +103,7 @@ class RecordRequest:
     fatal: Mapping[str, str] = field(default_factory=dict)
     search: bool = True
     beside: VerdictSettings | None = None
+    constants: tuple[str, ...] = ()
     masks: tuple[str, ...] = ()
 
     def further(self) -> list[Case]:
@@ -144,7 +157,7 @@ def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     setting.say("recording goldens")
     with scratch() as place:
         answer = _asked(spec, checkpoint, exported, place, setting)
-        cases, left_out, said = finish(spec, answer, place, into)
+        cases, left_out, said = finish(spec, answer, place, into, exported.constants)
     recorded = [case.name for case in cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer.found]
     if answer.whole and sorted([*recorded, *left_out]) != sorted(planned):
@@ -171,6 +184,7 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
         into,
         parameters=dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
         beside=VerdictSettings.of(spec),
+        constants=tuple(exported.constants),
         masks=exported.masks(spec),
     )
     probing = {case.name for case in (*plan_cases(spec), *request.further()) if case.kind}

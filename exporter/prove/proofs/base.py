@@ -52,7 +52,8 @@ class Subject:
     record. `only` is the one recorded case that is run, where somebody narrowed it; the others then serve as controls.
     `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it, and
     `costs` what each run took there. `untraced` are formats of files by other tools that store no tensor of the model
-    as it was: what they compute is all that can be proven of their weights.
+    as it was: what they compute is all that can be proven of their weights. `constants` are the outputs that no input
+    is said to decide: every file has to show it.
     """
 
     spec: Spec
@@ -71,6 +72,7 @@ class Subject:
     released_on: tuple[str, ...] = ()
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     untraced: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
 
     def bench(self) -> Bench:
         """Where engines run it."""

@@ -65,6 +65,7 @@ def test_an_output_is_described_by_its_size_and_its_error() -> None:
         "method": "float64",
         "gate": "",
         "scores": None,
+        "constant": False,
     }
 
 

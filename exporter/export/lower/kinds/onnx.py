@@ -39,6 +39,7 @@ class ByPaddle2Onnx(Onnx):
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         from exporter.base.readers.kinds.onnx import read_onnx
+        from exporter.base.readers.undecided import undecided
         from exporter.export.lower.onnx_program.file import DEFAULT_OPSET
         from exporter.export.lower.paddle2onnx import convert
 
@@ -51,6 +52,7 @@ class ByPaddle2Onnx(Onnx):
             "writer_asked": "paddle2onnx",
             "opset_asked": asked,
             "opset": facts.versions["opset"],
+            "undecided": sorted(undecided(source / "model.json") or ()),
         }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from exporter.base.files import write_draft
+from exporter.base.readers.undecided import undecided_in
 from exporter.export.lower.base import Details, Wish
 from exporter.export.lower.onnx_program.call import NeedsOpset
 from exporter.export.lower.onnx_program.passes.run import canonical_model
@@ -38,4 +39,5 @@ def write_onnx(program: Program, file: Path, wish: Wish, digests: Mapping[str, s
         "opset": made.opset,
         "folded": dict(made.folded),
         "computed": list(made.computed),
+        "undecided": sorted(undecided_in(program.block)),
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from exporter.base.errors import BundleError
 from exporter.base.readers import read
+from exporter.base.readers.undecided import undecided
 from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
@@ -30,7 +31,15 @@ class Interface(ByClaim):
 
     def prove_claim(self, claim: Claim, harness: Harness) -> Evidence:
         subject = harness.subject
-        return prove_declared(harness.artifact(claim), subject.folder, subject.spec, subject.outputs)
+        artifact = harness.artifact(claim)
+        declared = prove_declared(artifact, subject.folder, subject.spec, subject.outputs)
+        if declared.outcome is not Outcome.MATCH:
+            return declared
+        decided = decided_constants(artifact, subject.folder, subject.constants)
+        if not decided:
+            return declared
+        said = f"no input decides output '{decided[0]}' of the model, and in this file one leads to it"
+        return Evidence(Outcome.MISMATCH, said)
 
 
 def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Sequence[TensorSpec]) -> Evidence:
@@ -54,6 +63,12 @@ def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Seque
     if wrong:
         return Evidence(Outcome.MISMATCH, wrong[0])
     return Evidence(Outcome.MATCH, elements=len(inputs) + len(outputs), provider="by reading")
+
+
+def decided_constants(artifact: Artifact, folder: Path, constants: Sequence[str]) -> list[str]:
+    """Those of these outputs to which an input leads in an artifact's file; none of a file that is not followed."""
+    shown = undecided(folder / artifact.main) if constants else None
+    return [] if shown is None else sorted(set(constants) - shown)
 
 
 def _unlike(kind: str, promised: Mapping[str, TensorSpec], declared: Sequence[TensorSpec]) -> Iterator[str]:

@@ -44,6 +44,9 @@ class Outputs(ByRun):
         for name, one in harness.spec.inputs.items():
             values = (recorded_inputs(subject.golden, case.recorded, [name])[name] for case in subject.recorded)
             said.append(unvaried(name, one.values, values))
+        for name, output in subject.recorded[0].outputs.items():
+            if output.constant:
+                said.append(f"output '{name}': no input leads to it in any file, so it was judged as a constant")
         return [*unanswered, *(sentence for sentence in said if sentence)]
 
 
