@@ -193,3 +193,12 @@ def test_who_asks_for_nan_gets_what_engines_do_with_it(workplace: Path, which: s
         assert "`inputs.x.finite: false`" in done.out + done.err
     else:
         assert outcomes(parity) == {}
+
+
+@pytest.mark.slow
+def test_no_fault_survives_where_rows_have_no_answer(workplace: Path) -> None:
+    """A fault's effect is measured by the cases in which every row has one."""
+    done, _ = released(workplace, "Masked", MASK % "", which=("where_large", "by_hand"))
+    assert done.code == 0, done.out + done.err
+    drilled = exporter("drill", "artifacts/net/1", "--source", ".", "--json", cwd=workplace)
+    assert drilled.code == 0 and drilled.json()["survived"] == [], drilled.out + drilled.err
