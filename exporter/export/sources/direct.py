@@ -186,7 +186,7 @@ def _is_plain(name: str) -> bool:
     """Whether operators of that name are called by it, and read no places."""
     from exporter.export.sources.replay import written_again
 
-    return name not in PLACES and written_again(name)
+    return name not in PLACES and bool(written_again(name))
 
 
 def _gives_its_own(block: Block) -> bool:
@@ -220,13 +220,16 @@ def _outputs(facts: ModelFacts, request: DirectRequest) -> tuple[TensorSpec, ...
 
 
 def _renamed(block: Block, request: DirectRequest) -> Block:
-    """The block with our names of inputs and outputs."""
+    """The block with our names of inputs and outputs, and the operators that a trace writes."""
     inputs = iter(spec.name for spec in request.wish.inputs)
     return replace(block, operators=tuple(_named(operator, inputs, request.outputs) for operator in block.operators))
 
 
 def _named(operator: Operator, inputs: Iterator[str], outputs: Sequence[str]) -> Operator:
+    from exporter.export.sources.replay import written_again
+
     if operator.name not in ("data", "fetch"):
-        return operator
+        written = written_again(operator.name)
+        return operator if written == operator.name else replace(operator, name=written)
     name = next(inputs) if operator.name == "data" else outputs[int(operator.attributes["col"])]
     return replace(operator, attributes={**operator.attributes, "name": name})

@@ -382,6 +382,6 @@ _WRITTEN_AGAIN = frozenset(
 )
 
 
-def written_again(name: str) -> bool:
-    """Return whether a trace of the replayed operator writes that operator, with its own attributes."""
-    return name not in _SPECIAL or name in _WRITTEN_AGAIN
+def written_again(name: str) -> str:
+    """Return what a trace of the replayed operator writes, if that is one operator with the same attributes; or ""."""
+    return _CALLED.get(name, name) if name not in _SPECIAL or name in _WRITTEN_AGAIN else ""

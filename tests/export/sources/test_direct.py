@@ -26,9 +26,10 @@ class Plain(nn.Layer):
         super().__init__()
         self.first, self.norm = nn.Conv2D(4, 8, 3, padding=1, stride=2, groups=2), nn.BatchNorm2D(8)
         self.up, self.last = nn.Conv2DTranspose(8, 4, 2, stride=2), nn.Linear(12, 5)
+        self.kept = nn.BatchNorm2D(4)
 
     def forward(self, x):
-        y = nn.functional.hardswish(self.norm(self.first(x)))
+        y = nn.functional.hardswish(self.norm(self.first(nn.functional.relu(self.kept(x)))))
         left, right = paddle.split(self.up(y), 2, axis=1)
         y = nn.functional.interpolate(y, scale_factor=2, mode="nearest")
         y = nn.functional.adaptive_avg_pool2d(paddle.concat([left, right * left, y], axis=1), 1).flatten(1)
