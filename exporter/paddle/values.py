@@ -114,11 +114,22 @@ def _numpy_dtype(variable: Any) -> str:
 
 
 def joined(sizes: Sequence[Any], dtype: str) -> Any:
-    """One tensor of numbers and of tensors that hold one each."""
+    """One tensor of numbers and of tensors that hold one each, by no more operators than it takes.
+
+    A `.pdmodel` has one for each size of each reshape: of CSWin Transformer 2,100 that only joined a single part.
+    """
     import paddle
 
-    parts = [
-        paddle.full([1], one, dtype) if isinstance(one, (int, np.integer)) else paddle.reshape(one, [1])
-        for one in sizes
-    ]
-    return paddle.concat([one.astype(dtype) for one in parts])
+    parts = [_whole(size, dtype) for size in sizes]
+    return parts[0] if len(parts) == 1 else paddle.concat(parts)
+
+
+def _whole(size: Any, dtype: str) -> Any:
+    import paddle
+
+    from exporter.paddle.private import convert_dtype
+
+    if isinstance(size, (int, np.integer)):
+        return paddle.full([1], size, dtype)
+    part = size if list(size.shape) == [1] else paddle.reshape(size, [1])
+    return part if convert_dtype(part.dtype) == dtype else part.astype(dtype)
