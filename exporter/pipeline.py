@@ -51,7 +51,8 @@ from exporter.prove.goldens.record import Exported, record
 from exporter.prove.judge.candidates import digests, judge_file, refuse_engines, runs_of, with_candidates
 from exporter.prove.judge.judge import blame, harness_of, judge
 from exporter.prove.judge.report import Report
-from exporter.prove.preflight.cases import needs_data, observed, trial
+from exporter.prove.preflight.cases import observed, trial
+from exporter.prove.preflight.declared import convert_and_compare
 from exporter.prove.preflight.evidence import judged
 from exporter.prove.preflight.files import refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
@@ -200,8 +201,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
-            trying = None if needs_data(spec) else trial(spec)
-            conversion = convert_all(spec, checkpoint, draft, setting, samples, trying)
+            conversion = convert_and_compare(spec, checkpoint, draft, setting, samples, trial(spec))
         except ModelError as error:
             return _foretold(spec, findings, error)
         hashed = Hashed.of(draft)
@@ -257,7 +257,7 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
     checkpoint, metric = make(plan.weights, setting)
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
-            conversion = convert_all(spec, checkpoint, draft, setting, samples, observed(spec))
+            conversion = convert_and_compare(spec, checkpoint, draft, setting, samples, observed(spec))
         converted = Hashed.of(draft)
         content = contents(spec, conversion, converted.files, checkpoint, metric)
         exported = Exported.converted(draft, conversion)

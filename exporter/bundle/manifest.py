@@ -91,6 +91,7 @@ class _Details(_Loose):
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()
     kept: tuple[str, ...] = ()
+    declared_otherwise: tuple[str, ...] = ()
     budget: dict[str, Any] = {}
     cpu: dict[str, str] = {}
 

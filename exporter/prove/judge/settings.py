@@ -50,6 +50,7 @@ def differences(verdict: Verdict, artifacts: Mapping[str, Artifact]) -> list[str
         asked, opset = artifact.details.get("opset_asked"), artifact.details.get("opset")
         if asked != opset:
             notes.append(f"{name}: opset {asked} was asked for, and the converter wrote opset {opset}")
+        notes += [f"{name}: {told}" for told in artifact.details.get("declared_otherwise", ())]
     for one in conditions(verdict):
         computed = one.settings.effective.get("precision")
         if computed is not None and computed not in _SAME.get(one.precision, (computed,)):

@@ -18,11 +18,13 @@ def needs_data(spec: Spec) -> bool:
     return any(asked.values == "dataset" for asked in spec.inputs.values())
 
 
-def trial(spec: Spec) -> Trial:
-    """Return what has a conversion try the layer that it builds, as :func:`try_cases` does; the spec needs no data.
+def trial(spec: Spec) -> Trial | None:
+    """Return what has a conversion try the layer that it builds, as :func:`try_cases` does; None if that needs data.
 
     A model that is a file runs at two sizes only: no Python code is left in it that another size could lead elsewhere.
     """
+    if needs_data(spec):
+        return None
     if spec.model == FACTORY:
         return observed(spec)
     return Trial(child.try_layer.address, spec.without_verdict())
