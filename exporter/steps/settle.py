@@ -64,4 +64,8 @@ def of_configuration(text: str, side: Side) -> list[Any]:
         hint = did_you_mean(part or "", there or reader.parts, "name one of its parts behind #: {}")
         raise UsageError(f"it has no list of operators{f' in {part}' if part else ''}", where=named, hint=hint)
     read = reader.before if side == "before" else reader.after
-    return read(content, part or there[0], Place(path, named))
+    try:
+        return read(content, part or there[0], Place(path, named))
+    except (TypeError, ValueError, OverflowError) as error:  # `topk: abc`
+        what = f"an option of what stands {side} the model is missing or wrong: {error}"
+        raise UsageError(what, where=named, hint="correct the option") from error

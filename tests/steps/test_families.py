@@ -204,6 +204,56 @@ def test_what_no_step_stands_for_is_refused(named: str, old: str, new: str, said
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("family", "text", "side", "said"),
+    [
+        ("paddleclas", "Infer: {transforms: [], PostProcess: {name: Topk, topk: abc}}", "after", "after the model"),
+        ("paddledet", "draw_threshold: high\nEvalReader: {sample_transforms: []}", "after", "after the model"),
+        (
+            "paddledet",
+            "EvalReader: {sample_transforms: [{EvalAffine: {}}]}",
+            "before",
+            "EvalAffine: an option is missing",
+        ),
+        (
+            *("paddleocr", "Eval: {dataset: {transforms: [{DetResizeForTest: {limit_side_len: abc}}]}}", "before"),
+            "DetResizeForTest: an option is missing or wrong: invalid literal",
+        ),
+    ],
+)
+def test_an_option_of_a_wrong_kind_is_told(family: str, text: str, side: Any, said: str, place: Path) -> None:
+    (place / "wrong.yml").write_text(text)
+    with pytest.raises(UsageError, match=said) as caught:
+        of_configuration(f"{family}:wrong.yml", side)
+    assert caught.value.where.startswith("wrong.yml") and caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("operator", "named"),
+    [
+        ("VQATokenLabelEncode: {}", "takes texts and their places from annotations"),
+        ("KieLabelEncode: {}", "takes texts and their places from annotations"),
+        ("UniMERNetImgDecode: {input_size: [32, 64], random_padding: true}", "`random_padding` draws at random"),
+        ("SRNRecResizeImg: {image_shape: [1, 64, 256], max_text_length: 25}", "`num_heads` is None"),
+        ("RecResizeImg: {image_shape: [1, 48, 320]}", "1 channels of a picture that has 3"),
+        ("GrayRecResizeImg: {image_shape: [100, 32], resize_type: GPU}", "`resize_type` is 'GPU'"),
+    ],
+)
+def test_what_no_picture_has_is_refused_by_name(operator: str, named: str, place: Path) -> None:
+    (place / "form.yml").write_text(f"Eval: {{dataset: {{transforms: [{{DecodeImage: {{}}}}, {{{operator}}}]}}}}")
+    with pytest.raises(UsageError, match=named) as caught:
+        of_configuration("paddleocr:form.yml", "before")
+    assert caught.value.hint
+
+
+def test_what_is_said_of_all_operators_counts_before_their_own(place: Path) -> None:
+    """`create_operators` puts `Global` over the options of each; an `inference.yml` has no `Global`."""
+    operator = "E2EResizeForTest: {max_side_len: 768, valid_set: partvgg}"
+    for of_all, rule in (("{valid_set: totaltext}", "grow"), ("{}", "long")):
+        (place / "all.yml").write_text(f"Global: {of_all}\nEval: {{dataset: {{transforms: [{{{operator}}}]}}}}")
+        assert of_configuration("paddleocr:all.yml", "before")[0]["resize"]["rule"] == rule
+
+
 def test_a_cast_that_changes_nothing_is_no_step(place: Path) -> None:
     """PaddleSeg makes floats of a picture first; right before `Normalize`, which does so too, no sample shows that."""
     (place / "plain.yml").write_text("Deploy: {transforms: [{type: Normalize}]}")

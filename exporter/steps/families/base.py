@@ -166,7 +166,10 @@ def translated(listed: Any, readers: Mapping[str, Reader], where: str, above: Co
         if name not in readers:
             hint = did_you_mean(name, readers, "or write it as a function: `module:function` in the list of steps")
             raise UsageError(f"no step is known for the operator {name}", where=options.where, hint=hint)
-        entries += readers[name](options)
+        try:
+            entries += readers[name](options)
+        except (TypeError, ValueError, OverflowError) as error:  # `max_len: abc`, or none
+            raise options.wrong(f"an option is missing or wrong: {error}") from error
         if rest := sorted(set(given) - options.taken):
             raise options.refuse(f"nothing is known of its option `{rest[0]}`")
     return entries
