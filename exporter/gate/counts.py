@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.gate.imports import SPECS, Reached, hides_installed, reached
 
@@ -69,7 +69,7 @@ class Counting:
         return Counted(self, frozenset(files))
 
 
-def read_counting(content: Any) -> Counting:
+def read_counting(content: Mapping[str, list[str]]) -> Counting:
     """Return it from JSON; raises LookupError or TypeError where it is none."""
     return Counting(*(tuple(content[name]) for name in ("code", "names", "ignores", "texts")))
 
@@ -86,7 +86,7 @@ class Counted:
         return reached(self.by.code, self.by.texts, self.files)
 
     def excuse(self, name: str) -> str:
-        """Why a file does not count, in words; empty where it counts."""
+        """Say why a file does not count; return an empty text where it counts."""
         path = PurePosixPath(name)
         if any(_names(pattern, name) for pattern in self.by.names):
             return ""
@@ -101,28 +101,28 @@ class Counted:
         return "no code of the spec imports it"
 
     def first(self, changed: Iterable[str]) -> str:
-        """The first of the changed files that counts, with the reason; empty where none does."""
+        """Name the first of the changed files that counts, with the reason; return an empty text where none does."""
         for name in sorted(changed):
             if not self.excuse(name):
                 return f"{name} {'changed' if os.path.lexists(name) else 'is gone'}{self._hint(name)}"
         return ""
 
     def excuses(self, changed: Iterable[str]) -> Iterator[str]:
-        """Each changed file that does not count, and why."""
+        """Yield each changed file that does not count, and why."""
         yield from (f"{name}: {why}" for name in sorted(changed) if (why := self.excuse(name)))
 
     def digests(self, digests: Mapping[str, str]) -> Mapping[str, str]:
-        """Those of the files that count."""
+        """Return those of the files that count."""
         return {name: digest for name, digest in digests.items() if not self.excuse(name)}
 
     def _hint(self, name: str) -> str:
-        """What stands behind it where the spec does not name the file."""
+        """Say why a Python file counts where no reading tells who imports it."""
         blind = self._reached.blind if name.endswith(".py") else ""
         return f": any module may be imported, since {blind}" if blind else ""
 
 
 def _names(pattern: str, name: str) -> bool:
-    """Whether a pattern or a path of a spec names a file, or a folder that it lies in."""
+    """Return whether a pattern or a path of a spec names a file, or a folder that it lies in."""
     plain = os.path.normpath(os.path.relpath(pattern) if os.path.isabs(pattern) else pattern)  # noqa: PTH117
     return name == plain or name.startswith(f"{plain}/") or fnmatch(name, plain.replace("**/", "*"))
 

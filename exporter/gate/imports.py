@@ -62,7 +62,7 @@ def reached(code: Iterable[str], texts: Iterable[str], files: Collection[str]) -
 
 
 def hides_installed(name: str) -> bool:
-    """Whether a Python file of the working folder would be imported in the place of an installed module."""
+    """Return whether a Python file of the working folder would be imported in the place of an installed module."""
     top = PurePosixPath(name).parts[0].removesuffix(".py")
     if name not in (f"{top}.py", f"{top}/__init__.py"):
         return False
@@ -176,7 +176,7 @@ class _Reading:
 
 
 def _imported(node: ast.AST, name: str) -> Iterator[str]:
-    """The modules that a statement imports by full names: `from a import b` may mean the module a.b."""
+    """Yield the modules that a statement imports by full names: `from a import b` may mean the module a.b."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -220,7 +220,7 @@ class _Calls:
 
 
 def _beginning(node: ast.expr) -> str:
-    """The module that a text names; where only its beginning is known, the package with a dot; empty where none is."""
+    """Return the module that a text names, or its package with a dot where only the beginning is known, or nothing."""
     text, whole = _constant(node)
     if whole:
         return text if not text.startswith(".") else ""
@@ -229,7 +229,7 @@ def _beginning(node: ast.expr) -> str:
 
 
 def _constant(node: ast.expr) -> tuple[str, bool]:
-    """The constant text that an expression begins with, and whether that is all of it."""
+    """Return the constant text that an expression begins with, and whether that is all of it."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value, True
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -247,7 +247,7 @@ def _constant(node: ast.expr) -> tuple[str, bool]:
 
 
 def _beyond_reading(node: ast.AST, calls: _Calls) -> str:
-    """What of a node may import a module that nobody can name; empty where nothing does."""
+    """Name what of a node may import a module that nobody can name; return an empty text where nothing does."""
     for module in _imported(node, ""):
         if module.partition(".")[0] in _IMPORTERS:
             return module
@@ -272,7 +272,7 @@ def _beyond_reading(node: ast.AST, calls: _Calls) -> str:
 
 
 def _text_of(name: str) -> str:
-    """The text of a configuration; empty for one that is too long or gone."""
+    """Return the text of a configuration; an empty one where it is too long or gone."""
     path = Path(name)
     try:
         return path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_TEXT else ""

@@ -36,11 +36,11 @@ class Project:
 
     @cached_property
     def digest(self) -> str:
-        """One digest of all of them."""
+        """Return one digest of all of them."""
         return digest_of(self.digests)
 
     def changed(self, paths: Iterable[str]) -> str:
-        """The first of these files that is not as it was when the project was looked through; empty where all are."""
+        """Name the first of these files that is not as it was when the project was looked through, if any."""
         return next((path for path in paths if _stamp(path) != self.stamps[path]), "")
 
 
@@ -84,7 +84,7 @@ def look_through(without: Iterable[Path], index: Path) -> Project:
 
 
 def _listed(here: Path) -> Iterator[str]:
-    """The absolute paths of the project, each once, in order."""
+    """Yield the absolute paths of the project, each once, in order."""
     top = _git(here, "rev-parse", "--show-toplevel")
     if top is None:
         yield from _walk(str(here))
@@ -93,7 +93,7 @@ def _listed(here: Path) -> Iterator[str]:
 
 
 def _tracked(top: Path) -> Iterator[str]:
-    """What git tracks in a repository or would add to it, and in the repositories inside it."""
+    """Yield what git tracks in a repository or would add to it, and in the repositories inside it."""
     names = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate") or ""
     for name in filter(None, names.split("\0")):
         path = os.path.join(top, name)  # noqa: PTH118 - of many
@@ -105,7 +105,7 @@ def _tracked(top: Path) -> Iterator[str]:
 
 
 def _walk(folder: str) -> Iterator[str]:
-    """Every file below a folder but drafts, virtual environments and the folders of tools; links are not followed."""
+    """Yield every file below a folder but drafts, virtual environments and folders of tools; follow no links."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name in _OF_TOOLS or entry.name.startswith((TEMPORARY, ASIDE)):
@@ -117,7 +117,7 @@ def _walk(folder: str) -> Iterator[str]:
 
 
 def _content(path: str) -> str:
-    """A digest of a regular file, of a link with where it leads; empty for what is none or cannot be read."""
+    """Return a digest of a regular file, of a link with where it leads; empty for what cannot be read."""
     link = ""
     with contextlib.suppress(OSError, ExporterError):
         if os.path.islink(path):  # noqa: PTH114
@@ -128,7 +128,7 @@ def _content(path: str) -> str:
 
 
 def _stamp(path: str) -> _Stamp | None:
-    """None where nothing is; of a link that of the file that it leads to."""
+    """Return None where nothing is, and for a link the stamp of the file that it leads to."""
     try:
         about = os.stat(path)  # noqa: PTH116
     except OSError:
@@ -137,7 +137,7 @@ def _stamp(path: str) -> _Stamp | None:
 
 
 def _read_index(path: Path) -> dict[str, tuple[_Stamp, str]]:
-    """An index that cannot be read is empty: each file is read then."""
+    """Read an index; one that cannot be read is empty, and each file is read then."""
     try:
         content = parse_json(path.read_bytes())
         return {name: ((int(a), int(b), int(c), int(d)), str(digest)) for name, (a, b, c, d, digest) in content.items()}
@@ -152,7 +152,7 @@ def _write_index(path: Path, index: Mapping[str, tuple[_Stamp, str]]) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What git says in a folder; None where it lies in no repository, or there is no git."""
+    """Return what git says in a folder; None where it lies in no repository, or there is no git."""
     command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     try:

@@ -43,12 +43,12 @@ def packages() -> dict[str, str]:
 
 
 def _top(line: str) -> str:
-    """The first part of a path in a RECORD."""
+    """Return the first part of a path in a RECORD."""
     return line.partition("/")[0].partition(",")[0]
 
 
 def _places() -> list[str]:
-    """The folders of installed packages; not sys.path, where setuptools puts a folder of its own when imported."""
+    """List the folders of installed packages; not sys.path, where setuptools puts one of its own when imported."""
     asked = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     named = [path for path in asked if any(Path(path).glob("*.dist-info"))]
     named += [*site.getsitepackages(), site.getusersitepackages()]
@@ -57,7 +57,7 @@ def _places() -> list[str]:
 
 
 def _linked(place: Path) -> Iterator[str]:
-    """The folders of packages that `.pth` files add; others hold code of a project, which counts with it."""
+    """Yield folders of packages that `.pth` files add; others hold code of a project, which counts with it."""
     for path in sorted(place.glob("*.pth")):
         for line in path.read_text("utf-8", "replace").splitlines():
             folder = place / line.strip()
@@ -66,7 +66,7 @@ def _linked(place: Path) -> Iterator[str]:
 
 
 def _in_place(info: Path) -> set[str]:
-    """The folder of a package that was installed in place or from a folder, as its installer wrote it down."""
+    """Return the folder of a package that was installed in place, as its installer wrote it down."""
     try:
         about = parse_json((info / "direct_url.json").read_bytes())
         url, edits = str(about["url"]), bool(about.get("dir_info", {}).get("editable"))
@@ -78,12 +78,12 @@ def _in_place(info: Path) -> set[str]:
 
 
 def _name(folder: str) -> str:
-    """`name 1.0` of `name-1.0.dist-info`."""
+    """Return `name 1.0` of `name-1.0.dist-info`."""
     return folder.rpartition(".")[0].replace("-", " ", 1)
 
 
 def _digest(path: Path) -> str:
-    """Of a file, or of each file below a folder."""
+    """Return a digest of a file, or of each file below a folder."""
     hashed = hashlib.sha256()
     for file in [path] if path.is_file() else _files(path):
         hashed.update(f"{file.relative_to(path)}\0".encode(errors="replace"))

@@ -189,7 +189,7 @@ class Releases:
         return kept
 
     def _project(self, asked: Asked, root: Path, made: Iterable[Path]) -> Project | None:
-        """The files of the project without results; None where they are too many."""
+        """Return the files of the project without results; None where they are too many."""
         results = root if not Path.cwd().is_relative_to(root.absolute()) else root / asked.name
         leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *made)
         with contextlib.suppress(TooLargeError), unseen():
@@ -317,7 +317,7 @@ def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts, project:
 
 
 def _changed(record: ReleaseRecord, project: Project) -> str:
-    """The first file of the project that changed and counts, in words; empty where there is none."""
+    """Name the first file of the project that changed and counts, if any."""
     before, now = record.project, project.digests
     changed = {name for name in {*before, *now} if before.get(name) != now.get(name)}
     return record.counting.within({*before, *now}).first(changed) if changed else ""
