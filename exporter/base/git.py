@@ -31,7 +31,7 @@ class Base:
         return Path(self._git("rev-parse", "--show-toplevel").removesuffix("\n"))
 
     def diff(self, *options: str) -> str:
-        """What `git diff` says of the tracked files, the index and the working folder taken together.
+        """Return the output of `git diff` for the tracked files, staged and unstaged changes together.
 
         Compared with the commit where the present one and the base have parted: what others have changed in the base
         since then is not ours.
@@ -109,7 +109,7 @@ def state_of(folder: Path, files: Sequence[Path] = ()) -> State | None:
 
 
 def changes_of(folder: Path) -> str:
-    """What differs from the commit in the tracked files, as a digest; empty where nothing does, or no git tells."""
+    """Return a SHA-256 of how the tracked files differ from the commit; empty if they do not, or without git."""
     command = ["git", "-C", str(folder), "diff", "--no-color", "--no-ext-diff", "--binary", "HEAD"]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
