@@ -54,7 +54,7 @@ def cpu() -> Cpu:
 
 
 def adds_in_16_bits() -> bool:
-    """Whether int8 kernels add products in pairs into 16 bits here: an x86 CPU without VNNI, or none that says so.
+    """Return whether int8 kernels add products in pairs into 16 bits here: on an x86 CPU that reports no VNNI.
 
     `ONEDNN_MAX_CPU_ISA` takes VNNI from oneDNN, whatever the CPU has.
     """
@@ -64,7 +64,7 @@ def adds_in_16_bits() -> bool:
 
 
 def onednn_is_limited() -> bool:
-    """Whether `ONEDNN_MAX_CPU_ISA` keeps oneDNN from VNNI, and so from bfloat16, whatever the CPU has."""
+    """Return whether `ONEDNN_MAX_CPU_ISA` keeps oneDNN from VNNI, and so from bfloat16, whatever the CPU has."""
     return os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
 
 
@@ -120,7 +120,7 @@ def driver() -> str:
 
 
 def _nvidia_smi(*arguments: str) -> str:
-    """What the driver's own program prints; empty where it is not here, fails, or takes too long."""
+    """Return what `nvidia-smi` prints; empty if it is not installed, fails, or takes too long."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
