@@ -60,7 +60,7 @@ class Partial:
     index: Array | None
 
     def unlike(self, got: Array) -> str:
-        """Where a result is finite and eager is not, or the reverse, or another infinity; empty where they agree.
+        """Describe where only one of a result and eager is finite, or their infinities differ; empty if they agree.
 
         What is NaN in eager may be any of what is not finite: engines differ in how they come to it.
         """
@@ -121,13 +121,13 @@ class GoldenOutput:
 
     @property
     def unit(self) -> tuple[float, float]:
-        """What an error is measured in, in both norms: e_ref, widened by allowance and slack, never below the floor."""
+        """Return the unit of errors in both norms: e_ref times allowance and slack, never below the floor."""
         times = self.allowance * self.slack
         return max(times * self.e_ref[0], self.floor), max(times * self.e_ref[1], self.floor)
 
     @property
     def sampled(self) -> bool:
-        """Whether the whole was not recorded."""
+        """Return whether only a sample of the output was recorded."""
         return (self.index if self.partial is None else self.partial.index) is not None
 
     @property
@@ -137,11 +137,11 @@ class GoldenOutput:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What was worked out from it once, for every engine that is judged by it."""
+        """Return a cache of what is computed from this output once, for every engine that is judged by it."""
         return {}
 
     def kept(self, value: Array) -> Array:
-        """Of a whole output what the golden keeps of it."""
+        """Return the elements of a whole output that the golden keeps: all of them, or the sample, flat."""
         return value if self.index is None else value.ravel()[self.index]
 
 
@@ -168,7 +168,7 @@ class GoldenCase:
 
 
 def to_run(recorded: Sequence[GoldenCase]) -> tuple[GoldenCase, ...]:
-    """What every engine runs: each recorded case, the first once more, and the largest in another number of threads.
+    """Return the cases that every engine runs: all recorded, the first again, the largest in `THREADS` threads.
 
     The largest, since engines share out only what is worth it.
     """
@@ -200,12 +200,12 @@ def unvaried(name: str, source: str, values: Iterable[Array]) -> str:
 
 
 def promised(case: str) -> bool:
-    """Whether the spec promises a case of this name: it does not probe, and is not run a second time."""
+    """Return whether the spec promises a case of this name: it is neither a probe nor a second run."""
     return ":" not in case
 
 
 def may_be_partial(case: str) -> bool:
-    """Whether eager may have no answer in rows of a case of this name, and the others are compared all the same."""
+    """Return whether eager may lack an answer in some rows of a case of this name; the other rows are compared."""
     return f":{ROWS_OF}" in case or f":{NOT_FINITE_IN}" in case
 
 
@@ -227,7 +227,7 @@ def counting(eager: Array, truth: Array) -> Array:
 
 
 def one_thread(case: str) -> bool:
-    """Whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
+    """Return whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
     return IN_THREADS not in case
 
 
@@ -363,7 +363,7 @@ def _scores(tensors: Mapping[str, Array], case: str, labels: Array, about: Mappi
 
 
 def is_argmax(labels: Array, scores: Array, axis: int) -> bool:
-    """Whether labels are the argmax of scores along an axis, which may be kept as one of size 1."""
+    """Return whether labels are the argmax of scores along an axis, which may be kept as one of size 1."""
     if not 0 <= axis < scores.ndim or scores.dtype.kind != "f":
         return False
     reduced = (*scores.shape[:axis], *scores.shape[axis + 1 :])
