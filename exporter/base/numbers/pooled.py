@@ -121,7 +121,7 @@ class Pooled:
             self._sums[name][case] = drawn.eager_sums[case] if eager else drawn.sum(case, kept)
 
     def judge(self, budget: float) -> dict[str, Judged]:
-        """What became of each output on all its cases."""
+        """Return the judgement of each output over all its cases, by the output's name."""
         return {
             name: self._judge(drawn, list(self._sums[name].values()), budget) for name, drawn in self._draws.items()
         }
