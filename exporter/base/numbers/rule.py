@@ -101,7 +101,7 @@ def judge_output(
 
 
 def _unfit(expected: GoldenOutput, got: Array) -> Judged | None:
-    """What is wrong before values count: dtype, shape, no elements, a shut gate, NaN or infinity; None: nothing."""
+    """Judge what comes before values: dtype, shape, no elements, a shut gate, NaN or infinity; None if all is well."""
     if got.dtype.name != expected.dtype:
         return Judged("mismatch", f"dtype is {got.dtype.name}, eager's is {expected.dtype}")
     if got.shape != expected.shape:
@@ -140,7 +140,7 @@ def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> floa
 
 # ---- negative controls: a tolerance is evidence only if a wrong tensor would have failed at it ----
 def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
-    """Whether the controls fail, worked out once for all engines."""
+    """Return outcome and reason of the controls, computed once for all engines."""
     key = ("controls", budget, *(id(one) for one in all_cases))
     if key not in expected.memo:  # the cases are kept with it, so that no id is used again
         expected.memo[key] = (*_controls(expected, budget, all_cases), list(all_cases))
@@ -224,7 +224,7 @@ def _nearest(
 
 
 def _indistinct(truths: Sequence[Array], constant: bool) -> tuple[str, str]:
-    """Whether an exact output tells anything, or an impostor would pass in every case.
+    """Return outcome and reason: "vacuous" if zeros or another case's output would pass as an exact output everywhere.
 
     One case with one element proves little about integers (zero is a likely label), so all cases are judged together.
     A constant is another case's output by right.
@@ -290,7 +290,7 @@ def judge_reduced(expected: GoldenOutput, got: Array, all_cases: Sequence[Golden
 
 
 def promised_of(exact: bool, min_snr_db: float | None, min_top1: float | None) -> dict[str, float]:
-    """What is promised of one output in reduced precision, by kind: a ratio in dB, a share of equal answers.
+    """Return the promises for an output in reduced precision: `snr_db` in dB, `top1` as a share of equal answers.
 
     Whole numbers have a share to agree in whatever the budget says.
     """
@@ -332,7 +332,7 @@ def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput],
 
 
 def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
-    """What outputs that do not depend on the input would reach: the mean, and the mean row for every row."""
+    """Yield the name and score of outputs that ignore the input: the mean, and the mean row for every row."""
     truths = [one.truth for one in goldens]
     yield "the mean", _of_constant(truths, np.concatenate([one.ravel() for one in truths]).mean())
     rowed = all(one.truth.ndim > 1 for one in goldens)  # a sample is flat
