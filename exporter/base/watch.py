@@ -89,7 +89,7 @@ class Seen:
             self.read.add(path)
 
     def add(self, other: Seen) -> None:
-        """What somebody else saw for the same purpose."""
+        """Add what another watcher saw for the same purpose."""
         for name in _PATHS:
             getattr(self, name).update(getattr(other, name))
         self.blind |= other.blind
@@ -100,13 +100,13 @@ class Seen:
 
 
 def listing(hidden: Iterable[str]) -> str:
-    """What may have read unseen, in words: `a, b and c`."""
+    """Return the names of what may have read unseen as a list in words: `a, b and c`."""
     *others, last = sorted(hidden)
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def not_seen(hidden: Iterable[str]) -> str:
-    """What is wrong with what may have read unseen, and what to do."""
+    """Return a message: what may have read files unseen, and what to do about it."""
     return f"nobody sees which files {listing(hidden)} may have read: name them in the spec's `depends`"
 
 
@@ -115,7 +115,7 @@ _OWN = threading.local()
 
 @contextlib.contextmanager
 def unseen() -> Iterator[None]:
-    """What is looked at inside the block, by this thread, is no business of whoever watches."""
+    """Hide what this thread reads inside the block from those who watch."""
     before = getattr(_OWN, "unseen", False)
     _OWN.unseen = True
     try:
@@ -148,7 +148,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def watched() -> bool:
-    """Whether somebody wants to know what is seen now."""
+    """Return whether anyone watches now."""
     return bool(_ACTIVE)
 
 
@@ -226,7 +226,7 @@ def _hear_safetensors() -> None:
 
 
 def _server(address: object) -> str:
-    """Where a socket leads, in words: host and port, or the path of a local one."""
+    """Return the address of a socket as text: host and port, or the path of a local one."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return ":".join(os.fsdecode(part) if isinstance(part, bytes) else str(part) for part in parts)
 
@@ -249,7 +249,7 @@ def _absolute(path: Any) -> str:
 
 
 def _imports() -> bool:
-    """Whether the import of a module asks, or the look-up of an installed package."""
+    """Return whether the caller is Python's import of a module, or the look-up of an installed package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
@@ -257,7 +257,7 @@ def _imports() -> bool:
 
 
 def read_seen(content: object) -> Seen:
-    """What a child has left, which it may have made up; raises ValueError where it is no such thing."""
+    """Read what a child process saw from its JSON, which is not trusted; raise ValueError if it has another form."""
     if not isinstance(content, dict):
         raise ValueError("not what a child saw")
     paths = [content.get(name) for name in _PATHS]
