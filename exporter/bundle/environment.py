@@ -143,7 +143,7 @@ class Installed:
 
 
 def installed() -> Installed:
-    """What can be imported. A process reads it once: it goes on with what it has, whatever is installed meanwhile."""
+    """Return the packages that can be imported, read once in a process, whatever is installed meanwhile."""
     return _installed(tuple(sys.path))
 
 
@@ -176,7 +176,7 @@ def _normal(name: str) -> str:
 
 
 def _real(file: str) -> Path:
-    """Where a file lies without links; of a thousand modules in one folder the folder is looked at once."""
+    """Return the path of a file without links; the folder is resolved once for all its files."""
     folder, name = os.path.split(file)
     path = os.path.join(_real_folder(folder), name)  # noqa: PTH118  # Path would cost more than the look
     return Path(os.path.realpath(path) if os.path.islink(path) else path)  # noqa: PTH114
@@ -194,7 +194,7 @@ def _below(module: str, path: Path) -> str:
 
 
 def _listed(installed: Distribution) -> Iterator[tuple[str, str]]:
-    """Where each file of a package lies, and the line of its RECORD."""
+    """Yield the path of each file of a package, and its line in RECORD."""
     base = os.path.realpath(str(installed.locate_file(""))).rstrip("/")
     for line in (installed.read_text("RECORD") or "").splitlines():
         name = next(csv.reader([line]))[0] if line.startswith('"') else line.partition(",")[0]
