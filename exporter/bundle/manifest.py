@@ -246,7 +246,7 @@ class Content(_Frozen):
 
     @property
     def released(self) -> bool:
-        """Whether its release let it through."""
+        """Return whether its release passed the gate."""
         return self.verdict in RELEASED
 
     @model_validator(mode="after")
