@@ -62,7 +62,7 @@ def file_digests(spec: Spec) -> dict[str, str]:
 
 
 def _state(name: str) -> tuple[int, ...]:
-    """What changes with a file: which it is, its size, and the time (ns) at which anything of it changed."""
+    """Return what changes with a file: device, inode, size in bytes, and the time of the last change in ns."""
     facts = Path(name).stat()
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_ctime_ns
 
