@@ -31,7 +31,7 @@ MOST_REPORTED = 1_000_000
 def subject_of(
     bundle: Bundle, spec: Spec, device: str, checkpoint: Path | None = None, no_source: str = "", case: str = ""
 ) -> Subject:
-    """What is judged of a sealed bundle: raises as :func:`subject_in`."""
+    """Return what is judged of a sealed bundle; raise as :func:`subject_in` does."""
     golden = bundle.folder / GOLDEN
     return subject_in(bundle.manifest, spec, (bundle.folder, golden), device, checkpoint, no_source, case)
 
@@ -82,7 +82,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
 
 
 def exported_in(content: Content, folder: Path) -> Exported:
-    """What lies in a folder that holds no goldens yet, for them to be recorded."""
+    """Return what was exported into a folder that holds no goldens yet, for them to be recorded."""
     artifacts, names = [one.artifact() for one in content.variants.values()], [one.name for one in content.outputs]
     return Exported.written(folder, artifacts, names, content.parameters, shown_constants(content, folder))
 
@@ -155,7 +155,7 @@ def _refuse_other_inputs(spec: Spec, golden: Path, content: Content) -> None:
 
 
 def objections(bundle: Bundle) -> tuple[str, ...]:
-    """What the bundle's own report and verdict say against it; nothing of one that nobody has verified yet."""
+    """Return what the bundle's report and verdict say against it; empty for one that is not verified yet."""
     manifest = bundle.manifest
     if manifest.verdict == "unverified":
         return ()
@@ -166,7 +166,7 @@ def objections(bundle: Bundle) -> tuple[str, ...]:
 
 
 def unfit(bundle: Bundle) -> str:
-    """Why a bundle is none that the gate let through; empty where it is.
+    """Return why a bundle did not pass the gate; empty if it did.
 
     Whoever seals a bundle again can state any verdict in its manifest: the report in it has to bear that out.
     """
@@ -186,7 +186,7 @@ def refuse_contradiction(bundle: Bundle) -> None:
 
 
 def _report(path: Path, manifest: Manifest) -> str:
-    """What is wrong with the stored report; empty where nothing is."""
+    """Return what is wrong with the stored report; empty if nothing is."""
     try:
         report = read_json(path, MOST_REPORTED)
         outcomes = [check["outcome"] for check in report["checks"]]
@@ -209,7 +209,7 @@ def _contradiction(manifest: Manifest, said: Mapping[str, object], outcomes: lis
 
 
 def about(content: Content, notes: Sequence[str] = (), digest: str = "", device: str = "cpu") -> About:
-    """What a report says of a bundle that runs on `device` besides its claims; `notes` are said first."""
+    """Return what a report says of a bundle on `device` besides its claims; `notes` come first."""
     methods = {output.method for case in content.cases for output in case.outputs.values()}
     return About(
         name=content.name,
