@@ -42,7 +42,7 @@ _SHORT_RANGE = 8  # numbers that are gone through one by one
 
 
 def compare_by_key(run: Run, call: Call) -> None:
-    """What a `key` function gives is what is compared."""
+    """Compare what a `key` function returns, in `sorted`, `max` and `min`."""
     if "key" in call.keywords and call.arguments and call.last in ("sorted", "max", "min"):
         several = len(call.arguments) > 1
         item = join(*call.arguments[:2]) if several else iterate(run, call.first, call.node, call.last)
@@ -79,7 +79,7 @@ def _isinstance(run: Run, call: Call) -> Value:
 
 
 def _is_no_tensor(kind: str) -> bool:
-    """Whether a type, by its qualified name, is none of which a tensor is an instance."""
+    """Return whether a tensor is no instance of a type, by the type's qualified name."""
     return kind.startswith(("builtins.", "collections.", "typing.", "numpy.")) and kind != "builtins.object"
 
 
@@ -122,7 +122,7 @@ def _total(run: Run, call: Call) -> Value:
 
 
 def make_sequence(run: Run, call: Call) -> Value:
-    """What `list`, `tuple`, `set`, `sorted` and their like collect."""
+    """Return the value of a call of `list`, `tuple`, `set`, `frozenset` or `sorted`."""
     compare_by_key(run, call)
     name, first = call.last, call.first
     if name == "sorted" and not call.keywords and isinstance(first, Sequence) and (known := _in_order(first)):
@@ -237,7 +237,7 @@ def _setattr(run: Run, call: Call) -> Value:
 
 
 def make_dict(run: Run, call: Call) -> Mapping:
-    """What `dict` makes of a dict, of pairs and of keywords."""
+    """Return the value of a call of `dict` with a dict, with pairs or with keywords."""
     made, first = Mapping({name: value for name, value in call.keywords.items()}), call.first
     if isinstance(first, Mapping):
         made.items, made.rest = {**first.items, **made.items}, first.rest
