@@ -81,18 +81,18 @@ class ClassInfo:
 
     @cached_property
     def is_py_layer(self) -> bool:
-        """Whether it is an operator of the user's, with a gradient of its own."""
+        """Return whether it derives from `PyLayer`: a user's operator with its own gradient."""
         return any(isinstance(one, str) and one.endswith("PyLayer") for one in self.family)
 
     @cached_property
     def is_dataclass(self) -> bool:
-        """Whether it is decorated as one."""
+        """Return whether it is decorated with `dataclasses.dataclass`."""
         marks = (one.func if isinstance(one, ast.Call) else one for one in self.node.decorator_list)
         return any(self.module.resolve(mark) == "dataclasses.dataclass" for mark in marks)
 
     @cached_property
     def is_tuple(self) -> bool:
-        """Whether its instances are tuples (`NamedTuple`)."""
+        """Return whether its instances are tuples (`NamedTuple`)."""
         return any(isinstance(one, str) and one.endswith(("NamedTuple", "builtins.tuple")) for one in self.family)
 
     @property
@@ -146,13 +146,13 @@ class ParsedModule:
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     def mentions(self, node: Definition, names: Iterable[str]) -> bool:
-        """Whether the text of a node holds one of the names: only then is it worth a walk through its nodes."""
+        """Return whether the text of a node holds one of the names: only then is it worth a walk through its nodes."""
         first = (*node.decorator_list, node)[0].lineno
         text = "\n".join(self.lines[first - 1 : node.end_lineno])
         return any(map(text.__contains__, names))
 
     def generates(self, function: ast.AST) -> bool:
-        """Whether one of its functions is a generator."""
+        """Return whether a function of this module is a generator."""
         return self._yields and is_generator(function)
 
     @cached_property
@@ -166,7 +166,7 @@ class ParsedModule:
         return tuple(found)
 
     def location(self, node: ast.AST) -> Location:
-        """Where a node stands."""
+        """Return the location of a node: file, line, and column in characters from 1."""
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", -1)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         if not text.isascii():  # the parser counts bytes
@@ -174,7 +174,7 @@ class ParsedModule:
         return Location(self.shown, line, column + 1)
 
     def resolve(self, node: ast.expr) -> ClassInfo | str | None:
-        """What a dotted name at the top level stands for: a class of the user's, or a qualified name."""
+        """Return what a dotted name at the top level stands for: a class of the user's, or a qualified name."""
         if isinstance(node, ast.Subscript):
             return self.resolve(node.value)
         if isinstance(node, ast.Attribute):
@@ -185,7 +185,7 @@ class ParsedModule:
         return self.lookup(node.id) if isinstance(node, ast.Name) else None
 
     def lookup(self, name: str, depth: int = 0) -> ClassInfo | str | None:
-        """What a top-level name stands for; a name nobody binds is a builtin."""
+        """Return what a top-level name stands for; a name that nothing binds is a builtin."""
         if name in self.classes:
             return self.classes[name]
         for statement in self.names.get(name, ()):
