@@ -56,7 +56,7 @@ def _tensors(described: Sequence[Tensor]) -> tuple[TensorSpec, ...]:
 
 
 def _front(variant: Variant) -> tuple[Tried, ...]:
-    """What a search of the writer has tried: how many layers compute in float32; the manifest checks the types."""
+    """Return the trials of a precision search: layers kept from int8, size in bytes, SNR in dB."""
     steps: Sequence[dict[str, Any]] = variant.details.get("front", ())
     grades = ("kept", "weights_int8", "weights_fp16")
     counts = [sum(len(step.get(grade, ())) for grade in grades) for step in steps]
