@@ -183,7 +183,7 @@ def _keeps(statement: ast.stmt) -> bool:
 
 
 def _told_by_builtins(fact: Called) -> bool:
-    """Whether the type is only compared with types of Python's: no tensor is of one, eager or traced."""
+    """Return whether the type is only compared with Python's own types: no tensor is of one, eager or traced."""
     others = _compared_with(fact.site.module.tree, fact.site.node)
     kinds = [inner for each in others for inner in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
     return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _PYTHON_TYPES for each in kinds)
@@ -243,7 +243,7 @@ def _asks_for_the_mode(fact: Called) -> bool:
 
 
 def _type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
+    """Return whether `type(x)` only serves `isinstance(y, type(x))`, directly or by a name of the same function."""
     holder = definition_around(tree, node)
     kinds = [each.args[1] for each in of_kind(holder, ast.Call) if _is_isinstance(each)]
     compared = {one for kind in kinds for one in (kind, *inside(kind))}
@@ -280,18 +280,18 @@ def _told(value: ast.expr) -> tuple[ast.AST, ...]:
 
 
 def _is_argument(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether an expression is all that a call is given at a place."""
+    """Return whether an expression is a positional argument of a call."""
     return any(node in each.args for each in of_kind(definition_around(tree, node), ast.Call))
 
 
 def _is_named(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether an expression is all that a name is given: `device = x.place`, also beside others."""
+    """Return whether an expression is assigned to a name, alone or in a tuple: `device = x.place`."""
     values = [each.value for each in of_kind(definition_around(tree, node), ast.Assign)]
     return any(value is node or (isinstance(value, ast.Tuple) and node in value.elts) for value in values)
 
 
 def _compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
-    """What an expression is compared with, if it is."""
+    """Return the expressions that an expression is compared with; empty if it is not compared."""
     for each in of_kind(definition_around(tree, node), ast.Compare):
         if node in (sides := [each.left, *each.comparators]):
             return [one for one in sides if one is not node]
