@@ -105,7 +105,7 @@ def _reads(node: ast.AST, names: set[str]) -> bool:
 
 
 def _tells(statement: ast.AST) -> bool:
-    """Whether a statement prints, logs or waits."""
+    """Return whether a statement prints, logs or waits."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     function = call.func if isinstance(call, ast.Call) else None
     if isinstance(function, ast.Attribute):
