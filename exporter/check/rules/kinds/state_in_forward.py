@@ -112,7 +112,7 @@ class StateInForward(Rule):
 
 
 def _holds_the_same(site: Site) -> bool:
-    """Whether what is written is what was there: `self.mean = self.mean.cast(x.dtype)`, `self.mask.unsqueeze_(0)`."""
+    """Return whether a write keeps the values: `self.mean = self.mean.cast(x.dtype)`, `self.mask.unsqueeze_(0)`."""
     if isinstance(site.node, ast.Call):
         return last_name(site.node.func) in _OTHER_SHAPE
     written = (each for each in of_kind(site.module.tree, ast.Assign) if site.node in each.targets)
