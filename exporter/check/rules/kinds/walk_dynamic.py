@@ -73,7 +73,7 @@ class WalkDynamic(Rule):
 
 
 def _taken_apart(fact: Called) -> str:
-    """Why an operator cannot give a list of parts, if it cannot."""
+    """Return why an operator cannot return a list of parts; empty if it can."""
     name = fact.name.rpartition(".")[2]
     mine = (fact.owner,) if isinstance(fact.owner, Tensor) else ()
     every: tuple[Value, ...] = (*mine, *fact.arguments)
