@@ -46,7 +46,7 @@ class _Failure:
 
     @property
     def advice(self) -> str:
-        """What to do: the hint, or what an exit code says where nothing closer is known."""
+        """Return what to do: the hint, or the general advice for the exit code."""
         return self.hint or ADVICE[self.exit]
 
     def to_json(self) -> dict[str, object]:
@@ -97,7 +97,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
 
 
 def _ended(status: object) -> Refusal:
-    """What a verb came to; typer's own end with a number, as `--help` does."""
+    """Return the outcome of a command; typer itself returns an exit code, as for `--help`."""
     if isinstance(status, Refusal):
         return status
     return Refusal(ExitCode(status) if isinstance(status, int) else ExitCode.PASSED)
