@@ -273,7 +273,7 @@ def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tup
 
 
 def effective_budget(precision: str, spec: Spec) -> Budget:
-    """What a variant is judged by: what the spec says, and the precision's own default where it says nothing."""
+    """Return the budget of a variant: the spec's values, and the precision's defaults for the rest."""
     given = spec.precisions[precision].budget.model_dump(exclude_none=True)
     return Budget.model_validate({**PRECISIONS[precision].budget.model_dump(exclude_none=True), **given})
 
@@ -371,7 +371,7 @@ def _of_format(name: str, error: ModelError) -> ModelError:
 
 
 def _last_words(error: ChildFailed) -> str:
-    """What a library said before it took the process down: the last line of its own, not of the crash report's."""
+    """Return the last line that a library printed before it aborted the process, without Python's crash report."""
     if not isinstance(error, ChildCrashed):
         return ""
     own, _, _ = error.details.partition("Fatal Python error")
