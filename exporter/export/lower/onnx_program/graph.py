@@ -28,7 +28,7 @@ class Tensor:
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floats of any width."""
+        """Return whether it holds floats of any width."""
         return "float" in self.dtype
 
 
@@ -146,7 +146,7 @@ class Builder:
         return Tensor(made.name, dtype, known)
 
     def _choice(self, *inputs: Tensor | None) -> Tensor:
-        """Where of bool, which ONNX Runtime 1.31 has no kernel for."""
+        """Emit `Where` for bool by logical operators: ONNX Runtime 1.31 has no kernel for it."""
         condition, x, y = inputs
         chosen = self.emit("And", condition, self.cast(x, "bool") if x else None)
         other = self.emit("And", self.emit("Not", condition), self.cast(y, "bool") if y else None)
@@ -258,7 +258,7 @@ class Builder:
 
 
 def value_name(number: int) -> str:
-    """What a value of PIR is called in the ONNX file."""
+    """Return the name of a PIR value in the ONNX file."""
     return f"%{number}"
 
 
