@@ -59,7 +59,7 @@ def _tan(b: Builder, x: Tensor) -> Tensor:
 
 
 def _sinh(b: Builder, x: Tensor) -> Tensor:
-    """With e = expm1(|x|): (e + e / (e + 1)) / 2, with the sign of x."""
+    """Emit (e + e / (e + 1)) / 2 with e = expm1(|x|), with the sign of x."""
     grown = expm1(b, b.emit("Abs", x))
     ratio = b.emit("Sub", 1.0, b.emit("Div", 1.0, b.emit("Add", grown, 1.0)))
     size = b.emit("Mul", b.emit("Add", grown, ratio), 0.5)
@@ -228,7 +228,7 @@ def _logit(c: Call) -> Tensor:
 
 
 def _angle(c: Call) -> Tensor:
-    """Of a real number: pi where it is negative, NaN where it is."""
+    """Emit the angle of a real number: pi if it is negative, NaN if it is NaN, else 0."""
     b, x = c.b, own_float(c)
     turned = b.emit("Where", b.emit("Less", x, 0.0), b.constant(math.pi, x.dtype), b.constant(0.0, x.dtype))
     return b.emit("Where", b.emit("IsNaN", x), x, turned)
