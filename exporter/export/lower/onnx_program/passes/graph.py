@@ -181,7 +181,7 @@ def captured(node: Node) -> set[str]:
 
 
 def reads(node: Node) -> set[str]:
-    """What a node reads from outside, its bodies included."""
+    """Return the names that a node reads from outside, its bodies included."""
     return {name for name in node.input if name} | (captured(node) if bodies(node) else set())
 
 
