@@ -43,7 +43,7 @@ def dtypes(graph: Graph) -> Mapping[str, str]:
 
 
 def _declared(graph: Graph) -> list[Proto]:
-    """What ONNX's own inference says of each value, worked out once for the graph as it stands."""
+    """Return what ONNX's shape inference says of each value, computed once for the current graph."""
     import onnx
 
     if graph.inferred is None:
