@@ -84,7 +84,7 @@ class Walk:
         self._in_place(call, operator)
 
     def value(self, number: int, operator: Operator) -> Lowered:
-        """What stands for a value of PIR."""
+        """Return the lowered value of a PIR value."""
         if not number:
             return None
         for scope in reversed(self._scopes):
