@@ -113,7 +113,7 @@ def _first_goes_back(axes: Sequence[int]) -> bool:
 
 
 def _beyond(value: Array) -> bool:
-    """Whether a finite number is further from 0 than fp16 reaches; infinity it has."""
+    """Return whether an array holds a finite number beyond the range of fp16."""
     import numpy as np
 
     return value.dtype.kind == "f" and bool((np.isfinite(value) & (np.abs(value) > LARGEST)).any())
