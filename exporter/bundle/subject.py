@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from exporter.base.bounded_json import read_json
 from exporter.base.errors import BundleError
@@ -53,20 +52,20 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
     """
     folder, golden = places
     shown = shown_constants(content, folder)
-    described = [_constants_in(one.model_dump(), shown) for one in content.cases]
+    described = [_constants_in(facts, shown).model_dump() for facts in content.cases]
     only = str(one_case(described, case)["name"]) if case else ""
     planned = {case.name: case for case in plan_cases(spec)}
     for facts in content.cases:
         _refuse_other(facts, planned.get(facts.name))
     recorded = read_goldens(golden, described)
     _refuse_other_inputs(spec, golden, content)
-    lacking = [name for name in planned if name not in {one.name for one in content.cases}]
+    lacking = [name for name in planned if name not in {facts.name for facts in content.cases}]
     return Subject(
         spec=spec,
         folder=folder,
         golden=golden,
-        outputs=tuple(TensorSpec(one.name, one.dtype, one.shape) for one in content.outputs),
-        artifacts={name: one.artifact() for name, one in content.variants.items()},
+        outputs=tuple(TensorSpec(output.name, output.dtype, output.shape) for output in content.outputs),
+        artifacts={name: variant.artifact() for name, variant in content.variants.items()},
         parameters=content.parameters,
         recorded=recorded,
         only=only,
@@ -83,7 +82,10 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
 
 def exported_in(content: Content, folder: Path) -> Exported:
     """Return what was exported into a folder that holds no goldens yet, for them to be recorded."""
-    artifacts, names = [one.artifact() for one in content.variants.values()], [one.name for one in content.outputs]
+    artifacts, names = (
+        [variant.artifact() for variant in content.variants.values()],
+        [output.name for output in content.outputs],
+    )
     return Exported.written(folder, artifacts, names, content.parameters, shown_constants(content, folder))
 
 
@@ -99,11 +101,13 @@ def shown_constants(content: Content, folder: Path) -> tuple[str, ...]:
     return tuple(sorted(undecided_in_all(files).intersection(content.constants)))
 
 
-def _constants_in(case: dict[str, Any], shown: Sequence[str]) -> dict[str, Any]:
-    """A described case, whose outputs are constants only if they are shown to be."""
-    for name, output in case["outputs"].items():
-        output["constant"] = output["constant"] and name in shown
-    return case
+def _constants_in(case: CaseFacts, shown: Sequence[str]) -> CaseFacts:
+    """Mark as constant only those outputs of a case that are shown to be."""
+    outputs = {
+        name: output.model_copy(update={"constant": output.constant and name in shown})
+        for name, output in case.outputs.items()
+    }
+    return case.model_copy(update={"outputs": outputs})
 
 
 def _costs(
@@ -144,11 +148,11 @@ def _refuse_other_inputs(spec: Spec, golden: Path, content: Content) -> None:
     """The recorded inputs have the sizes of their case."""
     shapes = input_shapes(golden)
     for facts in content.cases:
-        for one in spec.input_specs():
-            wanted = tuple(facts.dims.get(size) if isinstance(size, str) else size for size in one.shape)
-            if shapes.get(f"{facts.name}/input/{one.name}") != wanted:
+        for tensor in spec.input_specs():
+            wanted = tuple(facts.dims.get(size) if isinstance(size, str) else size for size in tensor.shape)
+            if shapes.get(f"{facts.name}/input/{tensor.name}") != wanted:
                 raise BundleError(
-                    f"input '{one.name}' of case '{facts.name}' is not of the size {list(wanted)}",
+                    f"input '{tensor.name}' of case '{facts.name}' is not of the size {list(wanted)}",
                     where=str(golden),
                     hint=_HINT,
                 )
@@ -161,8 +165,8 @@ def objections(bundle: Bundle) -> tuple[str, ...]:
         return ()
     if not manifest.released:
         return (f"the verdict of its release was {manifest.verdict}",)
-    told = _report(bundle.folder / REPORT, manifest)
-    return (f"its {REPORT} is not the report of such a release: {told}",) if told else ()
+    contradiction = _report(bundle.folder / REPORT, manifest)
+    return (f"its {REPORT} is not the report of such a release: {contradiction}",) if contradiction else ()
 
 
 def unfit(bundle: Bundle) -> str:

@@ -88,7 +88,7 @@ def judge_output(
     candidate = expected.kept(got)
     if expected.exact:
         wrong = unexplained(expected, candidate, beside, budget)
-        outcome, reason = _indistinct([one.eager for one in all_cases], expected.constant)
+        outcome, reason = _indistinct([golden.eager for golden in all_cases], expected.constant)
         if wrong:
             excuse = "no near tie of the scores explains them" if expected.scores else "this dtype allows none"
             outcome, reason = "mismatch", f"{wrong} of {expected.eager.size} elements differ; {excuse}"
@@ -141,7 +141,7 @@ def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> floa
 # ---- negative controls: a tolerance is evidence only if a wrong tensor would have failed at it ----
 def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     """Return outcome and reason of the controls, computed once for all engines."""
-    key = ("controls", budget, *(id(one) for one in all_cases))
+    key = ("controls", budget, *(id(golden) for golden in all_cases))
     if key not in expected.memo:  # the cases are kept with it, so that no id is used again
         expected.memo[key] = (*_controls(expected, budget, all_cases), list(all_cases))
     outcome, reason, _ = expected.memo[key]
@@ -149,14 +149,14 @@ def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[Golde
 
 
 def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
-    unrelated = [one for one in all_cases if one.draw != expected.draw and one.truth.size]
+    unrelated = [golden for golden in all_cases if golden.draw != expected.draw and golden.truth.size]
     stranger = _stranger(expected, unrelated)
     if unrelated and stranger is None and not expected.constant:
         return "vacuous", "every case has the same output: another case's would have passed"
-    sizes = {one.shape[0] if one.shape else -1 for one in all_cases}
+    sizes = {golden.shape[0] if golden.shape else -1 for golden in all_cases}
     batched = expected.index is None and len(sizes) > 1 and -1 not in sizes  # a dimension that varies counts rows
-    given = _impostors_of(expected, stranger, batched)
-    impostor, distance = _nearest(expected.truth, given, expected.unit, expected.floor, expected.dtype)
+    rivals = _impostors_of(expected, stranger, batched)
+    impostor, distance = _nearest(expected.truth, rivals, expected.unit, expected.floor, expected.dtype)
     if not distance > budget:
         return "vacuous", f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:
@@ -166,9 +166,9 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenO
 
 def _stranger(expected: GoldenOutput, unrelated: Sequence[GoldenOutput]) -> Array | None:
     """The truth of the first unrelated case that does not hold the very same values, cut to fit."""
-    for one in unrelated:
-        if not np.array_equal(np.resize(one.truth, expected.truth.shape), expected.truth):
-            return one.truth
+    for golden in unrelated:
+        if not np.array_equal(np.resize(golden.truth, expected.truth.shape), expected.truth):
+            return golden.truth
     return None
 
 
@@ -209,7 +209,7 @@ def nearest(
 
 
 def _nearest(
-    truth: Array, given: Iterable[tuple[str, Array]], e_ref: tuple[float, float], floor: float, dtype: str
+    truth: Array, rivals: Iterable[tuple[str, Array]], e_ref: tuple[float, float], floor: float, dtype: str
 ) -> tuple[str, float]:
     """The nearest of the given impostors, and its error ratio.
 
@@ -217,10 +217,10 @@ def _nearest(
     else the case that asks for them could never be judged.
     """
     kind, ratios = "float16" if dtype == "float16" else "float64", []
-    for name, impostor in given:
+    for name, impostor in rivals:
         with np.errstate(over="ignore"):
             ratios.append((name, ratio(truth, impostor.astype(kind), e_ref, floor)))
-    return min((one for one in ratios if one[0] != _REVERSED or not one[1] <= SAME), key=lambda one: one[1])
+    return min((rated for rated in ratios if rated[0] != _REVERSED or not rated[1] <= SAME), key=lambda rated: rated[1])
 
 
 def _indistinct(truths: Sequence[Array], constant: bool) -> tuple[str, str]:
@@ -278,10 +278,12 @@ def judge_reduced(expected: GoldenOutput, got: Array, all_cases: Sequence[Golden
     if expected.index is None and got.ndim > 1 and got.shape[-1] > 1:
         agree = float(np.sum(candidate.argmax(-1) == expected.eager.argmax(-1)))
         metrics.update({"rows": float(got.size // got.shape[-1]), "agree": agree})
-    stranger = _stranger(expected, [one for one in all_cases if one.draw != expected.draw and one.truth.size])
+    stranger = _stranger(
+        expected, [golden for golden in all_cases if golden.draw != expected.draw and golden.truth.size]
+    )
     noises = [
-        (energies(expected.truth, one)[1], number, name)
-        for number, (name, one) in enumerate(_impostors_of(expected, stranger, False))
+        (energies(expected.truth, impostor)[1], number, name)
+        for number, (name, impostor) in enumerate(_impostors_of(expected, stranger, False))
     ]
     if not probes and not noise < min(noises)[0]:  # so that NaN fails
         reason = f"{metrics['snr_db']:.1f} dB: no nearer to the truth than {min(noises)[2]}"
@@ -309,34 +311,34 @@ def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput],
             fate = seen.get(name, Judged("missing", "no evidence came"))
             return Judged(fate.outcome, f"case {name}: {fate.reason}")
     metrics, truths = [seen[name].metrics for name in goldens], list(goldens.values())
-    if any(("signal" if kind == "snr_db" else "rows") not in one for one in metrics):
+    if any(("signal" if kind == "snr_db" else "rows") not in measured for measured in metrics):
         return Judged("inconclusive", "the output holds no rows of scores, or only a sample was recorded")
     if kind == "snr_db":
-        elements = sum(one.eager.size for one in truths)
-        value = decibel(sum(one["signal"] for one in metrics), sum(one["noise"] for one in metrics))
-        said, found, unit = f"{value:.1f} dB, at least {wanted:g} promised", {"snr_db": value}, "have {:.1f} dB"
+        elements = sum(golden.eager.size for golden in truths)
+        value = decibel(sum(measured["signal"] for measured in metrics), sum(measured["noise"] for measured in metrics))
+        reason, figures, unit = f"{value:.1f} dB, at least {wanted:g} promised", {"snr_db": value}, "have {:.1f} dB"
         strangers = constants(truths)
     else:
-        agree, elements = (int(sum(one[key] for one in metrics)) for key in ("agree", "rows"))
+        agree, elements = (int(sum(measured[key] for measured in metrics)) for key in ("agree", "rows"))
         value, (low, high) = agree / elements, wilson(agree, elements)
-        said = f"{agree} of {elements} agree (95 % interval {low:.3f} to {high:.3f}), at least {wanted:g} promised"
-        found, unit = {"top1": value, "low": low, "high": high}, "agree in {:.3f}"
+        reason = f"{agree} of {elements} agree (95 % interval {low:.3f} to {high:.3f}), at least {wanted:g} promised"
+        figures, unit = {"top1": value, "low": low, "high": high}, "agree in {:.3f}"
         strangers = _answers(truths)
     if not value >= wanted:  # so that NaN fails
-        return Judged("mismatch", said, elements, found)
-    of_input = not all(one.constant for one in truths)
+        return Judged("mismatch", reason, elements, figures)
+    of_input = not all(golden.constant for golden in truths)
     for name, reached in strangers if of_input else ():
         if reached >= wanted:
-            return Judged("vacuous", f"{said}; but {name} would {unit.format(reached)}", elements, found)
-    return Judged("match", said, elements, found)
+            return Judged("vacuous", f"{reason}; but {name} would {unit.format(reached)}", elements, figures)
+    return Judged("match", reason, elements, figures)
 
 
 def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
     """Yield the name and score of outputs that ignore the input: the mean, and the mean row for every row."""
-    truths = [one.truth for one in goldens]
-    yield "the mean", _of_constant(truths, np.concatenate([one.ravel() for one in truths]).mean())
-    rowed = all(one.truth.ndim > 1 for one in goldens)  # a sample is flat
-    if rowed and len({one.truth.shape[1:] for one in goldens}) == 1 and sum(len(one) for one in truths) > 1:
+    truths = [golden.truth for golden in goldens]
+    yield "the mean", _of_constant(truths, np.concatenate([truth.ravel() for truth in truths]).mean())
+    rowed = all(golden.truth.ndim > 1 for golden in goldens)  # a sample is flat
+    if rowed and len({golden.truth.shape[1:] for golden in goldens}) == 1 and sum(len(truth) for truth in truths) > 1:
         yield "one row for all", _of_constant(truths, np.concatenate(truths).mean(0))
 
 
@@ -350,7 +352,7 @@ def _answers(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
 
     A single row agrees with itself, so that it proves nothing.
     """
-    labels = np.concatenate([(one.eager if one.exact else one.eager.argmax(-1)).ravel() for one in goldens])
+    labels = np.concatenate([(golden.eager if golden.exact else golden.eager.argmax(-1)).ravel() for golden in goldens])
     yield "the commonest answer for every row", float(np.unique(labels, return_counts=True)[1].max()) / labels.size
     yield "the answers shuffled", float(np.mean(np.random.default_rng(0).permutation(labels) == labels))
 
