@@ -334,7 +334,7 @@ def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput],
 
 
 def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
-    """Yield the name and score of outputs that ignore the input: the mean, and the mean row for every row."""
+    """Yield the name and SNR (dB) of outputs that ignore the input: the mean, and the mean row for every row."""
     truths = [golden.truth for golden in goldens]
     yield "the mean", _of_constant(truths, np.concatenate([truth.ravel() for truth in truths]).mean())
     rowed = all(golden.truth.ndim > 1 for golden in goldens)  # a sample is flat
