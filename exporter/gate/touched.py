@@ -117,7 +117,7 @@ def _deleted(specs: Sequence[Path], changed: Changed) -> Iterator[Path]:
 
 
 def _why(path: Path, changed: Changed, settings: tuple[str, ...], listed: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the first reason for which a spec is touched; where there is none, why each changed file does not count."""
+    """Return the first reason why a spec is touched; if there is none, why each changed file does not count."""
     from exporter.gate.counts import Counting
     from exporter.spec.read import read_spec
 
