@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TypedDict
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 
 _CHANNELS_LAST = ("NHWC", "NDHWC", "NLC", "NWC")
 _CHANNELS_FIRST = ("NCHW", "NCDHW", "NCL", "NCW", "AnyLayout")
+
+
+class Padding(TypedDict, total=False):
+    """The attributes of a node that say how its input is padded: by a rule, or begins then ends."""
+
+    auto_pad: str
+    pads: list[int]
+
+
+class _Kernel(TypedDict, total=False):
+    """The attribute of a node that holds the sizes of its kernel."""
+
+    kernel_shape: list[int]
 
 
 def layout(c: Call, default: str = "NCHW") -> bool:
@@ -30,20 +43,20 @@ def last(b: Builder, x: Tensor) -> Tensor:
 
 def pads(paddings: Sequence[int], dims: int) -> list[int]:
     """Begins, then ends, as ONNX has them; Paddle gives one number a dim, or begin and end of each in turn."""
-    listed = [int(one) for one in paddings]
+    listed = [int(amount) for amount in paddings]
     return [*listed, *listed] if len(listed) == dims else [*listed[::2], *listed[1::2]]
 
 
-def padding(c: Call, dims: int) -> dict[str, Any]:
+def padding(c: Call, dims: int) -> Padding:
     """The padding's attributes. SAME puts the odd element at the end."""
     algorithm = c.insist("padding_algorithm", "EXPLICIT", "SAME", "VALID")
-    told = c.attr("paddings")
+    paddings = c.attr("paddings")
     if algorithm == "SAME":
         return {"auto_pad": "SAME_UPPER"}
-    return {"pads": pads(told, dims) if algorithm == "EXPLICIT" else [0] * 2 * dims}
+    return {"pads": pads(paddings, dims) if algorithm == "EXPLICIT" else [0] * 2 * dims}
 
 
-def _kernel(weight: Tensor) -> dict[str, Any]:
+def _kernel(weight: Tensor) -> _Kernel:
     """The kernel's sizes, which ONNX infers from the weight and OpenCV's DNN module does not (4.5 to 4.14)."""
     sizes = list(weight.shape[2:])
     return {} if -1 in sizes else {"kernel_shape": sizes}
@@ -55,16 +68,16 @@ def _conv(c: Call) -> Tensor:
     x = first(b, c.x(0)) if behind else c.x(0)
     dims = x.rank - 2
     more = padding(c, dims)
-    dilations = [int(one) for one in c.attr("dilations")]
+    dilations = [int(dilation) for dilation in c.attr("dilations")]
     if "auto_pad" in more:  # Paddle then takes every dilation for 1 (conv_util.h, 3.3.1)
         dilations = [1] * dims
-    strides = [int(one) for one in c.attr("strides")]
+    strides = [int(stride) for stride in c.attr("strides")]
     shape = c.result().shape
-    made = b.emit(
+    convolved = b.emit(
         "Conv", x, weight, strides=strides, dilations=dilations, group=int(c.attr("groups")), **_kernel(weight), **more,
         shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
     )  # fmt: skip
-    return last(b, made) if behind else made
+    return last(b, convolved) if behind else convolved
 
 
 def _transposed(c: Call) -> Tensor:
@@ -74,22 +87,22 @@ def _transposed(c: Call) -> Tensor:
     x = first(b, c.x(0)) if behind else c.x(0)
     dims = x.rank - 2
     c.insist("padding_algorithm", "EXPLICIT", "VALID")
-    strides = [int(one) for one in c.attr("strides")]
-    told = [int(one) for one in c.attr("output_size", [])]
-    wanted = b.constant(told) if told else c.vector(2) if c.has(2) and not _empty(c, 2) else None
-    extra = [int(one) for one in c.attr("output_padding")] or [0] * dims
+    strides = [int(stride) for stride in c.attr("strides")]
+    sizes = [int(size) for size in c.attr("output_size", [])]
+    wanted = b.constant(sizes) if sizes else c.vector(2) if c.has(2) and not _empty(c, 2) else None
+    extra = [int(size) for size in c.attr("output_padding")] or [0] * dims
     if wanted is not None:
         extra = [step - 1 for step in strides]
     shape = c.result().shape
-    made = b.emit(
-        "ConvTranspose", x, weight, strides=strides, dilations=[int(one) for one in c.attr("dilations")],
+    convolved = b.emit(
+        "ConvTranspose", x, weight, strides=strides, dilations=[int(dilation) for dilation in c.attr("dilations")],
         group=int(c.attr("groups")), pads=pads(c.attr("paddings"), dims), output_padding=extra, **_kernel(weight),
         shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
     )  # fmt: skip
     if wanted is not None:
         axes = b.constant(list(range(2, x.rank)))
-        made = b.emit("Slice", made, b.constant([0] * dims), wanted, axes, shape=made.shape)
-    return last(b, made) if behind else made
+        convolved = b.emit("Slice", convolved, b.constant([0] * dims), wanted, axes, shape=convolved.shape)
+    return last(b, convolved) if behind else convolved
 
 
 def _empty(c: Call, at: int) -> bool:
@@ -101,11 +114,11 @@ def _deformable(c: Call) -> Tensor:
     c.since(19, "deformable convolutions")
     c.ignore("im2col_step")
     weight, dims = c.x(2), 2
-    settings: dict[str, Any] = {name: [int(one) for one in c.attr(name)] for name in ("strides", "dilations")}
+    strides, dilations = ([int(step) for step in c.attr(name)] for name in ("strides", "dilations"))
     return c.b.emit(
         "DeformConv", c.x(0), weight, c.x(1), None, c.maybe(3), pads=pads(c.attr("paddings"), dims),
         kernel_shape=list(weight.shape[2:]), group=int(c.attr("groups")), offset_group=int(c.attr("deformable_groups")),
-        shape=c.result().shape, **settings,
+        shape=c.result().shape, strides=strides, dilations=dilations,
     )  # fmt: skip
 
 
@@ -123,9 +136,9 @@ def _batch_norm(c: Call) -> list[Tensor | None]:
         c.idle(1, 2)
         return [_of_batch(b, x, (scale, bias), epsilon, behind)]
     turned = first(b, x) if behind and x.rank > 2 else x
-    weights = (b.cast(one, x.dtype) for one in (scale, bias, c.x(1), c.x(2)))
-    made = b.emit("BatchNormalization", turned, *weights, epsilon=epsilon, shape=turned.shape)
-    return [last(b, made) if turned is not x else made]
+    weights = (b.cast(parameter, x.dtype) for parameter in (scale, bias, c.x(1), c.x(2)))
+    normalised = b.emit("BatchNormalization", turned, *weights, epsilon=epsilon, shape=turned.shape)
+    return [last(b, normalised) if turned is not x else normalised]
 
 
 def _of_batch(b: Builder, x: Tensor, affine: tuple[Tensor, Tensor], epsilon: float, behind: bool) -> Tensor:
@@ -133,7 +146,7 @@ def _of_batch(b: Builder, x: Tensor, affine: tuple[Tensor, Tensor], epsilon: flo
     at = x.rank - 1 if behind else 1
     axes = [axis for axis in range(x.rank) if axis != at]
     shape = [-1 if axis == at else 1 for axis in range(x.rank)]
-    scale, bias = (b.reshape(one, shape) for one in affine)
+    scale, bias = (b.reshape(parameter, shape) for parameter in affine)
     return b.emit("Add", b.emit("Mul", standardised(b, x, axes, epsilon), scale), bias)
 
 
@@ -149,11 +162,11 @@ def _layer_norm(c: Call) -> list[Tensor | None]:
     epsilon, sizes = float(c.attr("epsilon")), _normalized(x.shape[begin:], c.x(1).shape if c.has(1) else ())
     axes = list(range(begin, x.rank))
     if -1 in sizes or not c.has(1):
-        made = standardised(b, x, axes, epsilon)
+        normalised = standardised(b, x, axes, epsilon)
         for at, kind in ((1, "Mul"), (2, "Add")):
             if c.has(at):
-                made = b.emit(kind, made, b.reshape(c.x(at), list(sizes)))
-        return [made]
+                normalised = b.emit(kind, normalised, b.reshape(c.x(at), list(sizes)))
+        return [normalised]
     scale = b.cast(c.x(1), x.dtype)
     scale = scale if scale.shape == tuple(sizes) else b.reshape(scale, list(sizes))
     bias = None
@@ -185,12 +198,12 @@ def _group_norm(c: Call) -> list[Tensor | None]:
     x = first(b, c.x(0)) if behind else c.x(0)
     flat = b.reshape(x, [0, groups, -1])
     ones, zeros = b.constant([1.0] * groups, x.dtype), b.constant([0.0] * groups, x.dtype)
-    made = b.emit("InstanceNormalization", flat, ones, zeros, epsilon=float(c.attr("epsilon")), shape=flat.shape)
-    made = b.reshape(made, b.shape_of(x), x.shape)
+    normalised = b.emit("InstanceNormalization", flat, ones, zeros, epsilon=float(c.attr("epsilon")), shape=flat.shape)
+    normalised = b.reshape(normalised, b.shape_of(x), x.shape)
     shape = [-1] + [1] * (x.rank - 2)
-    made = b.emit("Mul", made, b.reshape(c.x(1), shape), shape=x.shape) if c.has(1) else made
-    made = b.emit("Add", made, b.reshape(c.x(2), shape), shape=x.shape) if c.has(2) else made
-    return [last(b, made) if behind else made]
+    normalised = b.emit("Mul", normalised, b.reshape(c.x(1), shape), shape=x.shape) if c.has(1) else normalised
+    normalised = b.emit("Add", normalised, b.reshape(c.x(2), shape), shape=x.shape) if c.has(2) else normalised
+    return [last(b, normalised) if behind else normalised]
 
 
 def _dropout(c: Call) -> list[Tensor | None]:

@@ -12,33 +12,33 @@ from typing import Any
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 from exporter.export.lower.onnx_program.ops.binary import floor_div
-from exporter.export.lower.onnx_program.ops.conv import first, last, layout, padding
+from exporter.export.lower.onnx_program.ops.conv import Padding, first, last, layout, padding
 from exporter.export.lower.onnx_program.ops.linear import product
 
 
 def _pool(c: Call) -> Tensor:
-    kernel = c.integers(1) if len(c) > 1 else [int(one) for one in c.attr("kernel_size")]
+    kernel = c.integers(1) if len(c) > 1 else [int(size) for size in c.attr("kernel_size")]
     average = c.insist("pooling_type", "max", "avg") == "avg"
     behind = layout(c)
     x = first(c.b, c.x(0)) if behind else c.x(0)
     if c.attr("adaptive"):
         c.ignore("strides", "paddings", "ceil_mode", "exclusive", "global_pooling", "padding_algorithm")
-        made = adaptive(c.b, x, kernel, average)
+        pooled = adaptive(c.b, x, kernel, average)
     elif c.attr("global_pooling"):
         c.ignore("strides", "paddings", "ceil_mode", "exclusive", "padding_algorithm")
-        made = adaptive(c.b, x, [1] * (x.rank - 2), average)
+        pooled = adaptive(c.b, x, [1] * (x.rank - 2), average)
     else:
-        made = _ordinary(c, x, kernel, average)
-    return last(c.b, made) if behind else made
+        pooled = _ordinary(c, x, kernel, average)
+    return last(c.b, pooled) if behind else pooled
 
 
 def _ordinary(c: Call, x: Tensor, kernel: list[int], average: bool) -> Tensor:
-    given = padding(c, x.rank - 2)
+    margins = padding(c, x.rank - 2)
     counts = not c.attr("exclusive")
     if average and counts:
-        return _counting(c, x, kernel, given["pads"] if "pads" in given else _same(c, x, kernel))
+        return _counting(c, x, kernel, margins["pads"] if "pads" in margins else _same(c, x, kernel))
     kind = "AveragePool" if average else "MaxPool"
-    return c.b.emit(kind, x, **_settings(c, x, kernel, given), shape=_open(x))
+    return c.b.emit(kind, x, **_settings(c, x, kernel, margins), shape=_open(x))
 
 
 def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
@@ -54,15 +54,15 @@ def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
     if c.attr("ceil_mode"):
         for at in range(dims):
             ends[at] += _rounding(c, x.shape[2 + at], (kernel[at], steps[at]), (begins[at], ends[at]))
-    made = b.emit(
+    pooled = b.emit(
         "AveragePool", x, kernel_shape=kernel, strides=steps, pads=[*begins, *ends], count_include_pad=1, shape=_open(x)
     )
     for at in range(dims):
         if ends[at] > begins[at]:
-            counts = _counts(b, made, x, at, (kernel[at], steps[at], begins[at]))
+            counts = _counts(b, pooled, x, at, (kernel[at], steps[at], begins[at]))
             share = b.emit("Div", b.constant(kernel[at], x.dtype), b.cast(counts, x.dtype))
-            made = b.emit("Mul", made, b.unsqueeze(share, list(range(1, dims - at))), shape=made.shape)
-    return made
+            pooled = b.emit("Mul", pooled, b.unsqueeze(share, list(range(1, dims - at))), shape=pooled.shape)
+    return pooled
 
 
 def _same(c: Call, x: Tensor, kernel: list[int]) -> list[int]:
@@ -106,22 +106,22 @@ def _rounding(c: Call, size: int, window: tuple[int, int], pads: tuple[int, int]
     return more
 
 
-def _settings(c: Call, x: Tensor, kernel: list[int], given: dict[str, Any]) -> dict[str, Any]:
-    """Kernel, strides and the given padding. Rounding up is written as more padding at the end of known sizes."""
+def _settings(c: Call, x: Tensor, kernel: list[int], margins: Padding) -> dict[str, Any]:
+    """Kernel, strides and padding. Rounding up is written as more padding at the end of known sizes."""
     dims = x.rank - 2
     strides = [int(step) for step in c.attr("strides")]
-    found: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **given}
-    if not c.attr("ceil_mode") or "auto_pad" in found:
-        return found
-    begins, ends = found["pads"][:dims], list(found["pads"][dims:])
+    settings: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **margins}
+    if not c.attr("ceil_mode") or "auto_pad" in settings:
+        return settings
+    begins, ends = settings["pads"][:dims], list(settings["pads"][dims:])
     sizes = x.shape[2:]
     if -1 in sizes:
         if any(begin + step > size for begin, step, size in zip(begins, strides, kernel, strict=True)):
             raise c.refuse("ceil_mode of sizes that vary, with windows that lie in the padding alone")
-        return {**found, "ceil_mode": 1}
+        return {**settings, "ceil_mode": 1}
     for at, (size, reach, step) in enumerate(zip(sizes, kernel, strides, strict=True)):
         ends[at] += _rounding(c, size, (reach, step), (begins[at], ends[at]))
-    return {**found, "pads": [*begins, *ends]}
+    return {**settings, "pads": [*begins, *ends]}
 
 
 def adaptive(b: Builder, x: Tensor, wanted: list[int], average: bool) -> Tensor:
@@ -196,7 +196,7 @@ def _with_index(c: Call) -> list[Tensor | None]:
     """The place is that in the plane; ONNX counts through the whole tensor."""
     b, x = c.b, c.x(0)
     dims = x.rank - 2
-    kernel = [int(one) for one in c.attr("kernel_size")]
+    kernel = [int(length) for length in c.attr("kernel_size")]
     if c.attr("global_pooling") or c.attr("adaptive"):
         sizes = x.shape[2:]
         c.ignore("strides", "paddings", "ceil_mode", "padding_algorithm", "global_pooling")
@@ -252,16 +252,16 @@ def _unpool(c: Call) -> Tensor:
     b, x = c.b, c.x(0)
     index = b.cast(c.raw(1), "int64")
     c.ignore("ksize", "strides", "padding", "paddings", "data_format")
-    told = c.attr("output_size", None)
-    if told is not None:
-        sizes = b.constant([int(one) for one in told][-(x.rank - 2) :])
+    fixed = c.attr("output_size", None)
+    if fixed is not None:
+        sizes = b.constant([int(size) for size in fixed][-(x.rank - 2) :])
     else:
         vector = c.vector(2)
         sizes = b.slice(vector, [-(x.rank - 2)], [1 << 30], [0])
     batch = [b.size_of(x, 0), b.size_of(x, 1)]
     plane = b.reduce("ReduceProd", sizes, [0], keep=True)
     zeros = b.expand(b.constant(0, x.dtype), b.concat([*batch, plane]), [*x.shape[:2], -1])
-    flat, places = (b.reshape(one, [0, 0, -1]) for one in (x, index))
+    flat, places = (b.reshape(flattened, [0, 0, -1]) for flattened in (x, index))
     filled = b.emit("ScatterElements", zeros, places, flat, axis=2, shape=zeros.shape)
     return b.reshape(filled, b.concat([*batch, sizes]), c.result().shape)
 
@@ -269,7 +269,7 @@ def _unpool(c: Call) -> Tensor:
 def _lp_pool(c: Call) -> Tensor:
     """(Sum of powers of a window) ** (1 / p): an average times its count."""
     b = c.b
-    kernel = c.integers(1) if len(c) > 1 else [int(one) for one in c.attr("kernel_size")]
+    kernel = c.integers(1) if len(c) > 1 else [int(size) for size in c.attr("kernel_size")]
     c.insist("adaptive", False)
     c.insist("global_pooling", False)
     c.insist("ceil_mode", False)
@@ -277,12 +277,8 @@ def _lp_pool(c: Call) -> Tensor:
     order = float(c.attr("norm_type"))
     if layout(c) or order != int(order):
         raise c.refuse("channels last, or an order that is no integer, is not written")
-    settings = {
-        "kernel_shape": kernel,
-        "strides": [int(one) for one in c.attr("strides")],
-        **padding(c, c.x(0).rank - 2),
-    }
-    return b.emit("LpPool", c.x(0), **settings, p=int(order), shape=_open(c.x(0)))
+    strides, margins = [int(stride) for stride in c.attr("strides")], padding(c, c.x(0).rank - 2)
+    return b.emit("LpPool", c.x(0), kernel_shape=kernel, strides=strides, **margins, p=int(order), shape=_open(c.x(0)))
 
 
 OPERATORS: dict[str, Lowering] = {

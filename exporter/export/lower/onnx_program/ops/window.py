@@ -15,11 +15,11 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
 
 def _pad(c: Call) -> Tensor:
     """Begin and end of each dim in turn."""
-    x, told = c.x(0), [int(one) for one in c.attr("paddings")]
+    x, amounts = c.x(0), [int(amount) for amount in c.attr("paddings")]
     value = (
         c.b.reshape(c.b.cast(c.raw(1), x.dtype), [], []) if c.has(1) else c.b.constant(c.attr("pad_value", 0), x.dtype)
     )
-    return c.b.emit("Pad", x, c.b.constant([*told[::2], *told[1::2]]), value, shape=c.result().shape)
+    return c.b.emit("Pad", x, c.b.constant([*amounts[::2], *amounts[1::2]]), value, shape=c.result().shape)
 
 
 def _pad3d(c: Call) -> Tensor:
@@ -30,11 +30,11 @@ def _pad3d(c: Call) -> Tensor:
     value = b.constant(c.attr("pad_value", 0.0), x.dtype)
     if mode == "circular":
         return _circular(c, x, axes)
-    given = c.vector(1)
+    paddings = c.vector(1)
     order = [6] * 10  # the seventh number is a zero
     for at, axis in enumerate(axes):
         order[axis], order[5 + axis] = 2 * at, 2 * at + 1
-    amounts = b.emit("Gather", b.concat([given, b.constant([0])]), b.constant(order), axis=0, shape=[10])
+    amounts = b.emit("Gather", b.concat([paddings, b.constant([0])]), b.constant(order), axis=0, shape=[10])
     fill = value if mode == "constant" else None
     return b.emit("Pad", x, amounts, fill, mode=_MODES[mode], shape=c.result().shape)
 
@@ -70,11 +70,11 @@ def _interpolate(c: Call) -> Tensor:
     settings["coordinate_transformation_mode"] = "align_corners" if corners else "half_pixel" if half else "asymmetric"
     shape = c.result().shape
     shape = (shape[0], shape[-1], *shape[1:-1]) if behind else shape
-    made = _nearest(b, x, shape) if kind == "nearest" and not corners and scales is None else None
+    resized = _nearest(b, x, shape) if kind == "nearest" and not corners and scales is None else None
     if sizes is not None and (factors := _factors(x.shape[2:], shape[2:])):
         sizes, scales = None, b.constant([1.0, 1.0, *factors], "float32")
-    made = made or b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
-    return last(b, made) if behind else made
+    resized = resized or b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
+    return last(b, resized) if behind else resized
 
 
 def _factors(before: Sequence[int], after: Sequence[int]) -> list[float]:
@@ -118,17 +118,17 @@ def _target(c: Call, x: Tensor, dims: int) -> tuple[Tensor | None, Tensor | None
     b = c.b
     outer = [b.size_of(x, 0), b.size_of(x, 1)]
     fixed = [int(c.attr(name)) for name in ("out_d", "out_h", "out_w")][-dims:]
-    told = [float(one) for one in c.attr("scale") or []]
-    given = next((at for at in (2, 1) if c.has(at)), None)
-    if given is not None:
+    factors = [float(factor) for factor in c.attr("scale") or []]
+    operand = next((at for at in (2, 1) if c.has(at)), None)
+    if operand is not None:
         c.idle(1, 2, 3)
-        return b.concat([*outer, c.vector(given)]), None
+        return b.concat([*outer, c.vector(operand)]), None
     if c.has(3):
         scales = b.reshape(b.cast(c.raw(3), "float32"), [-1])
         scales = b.expand(scales, b.constant([dims]), [dims])
         return None, b.concat([b.constant([1.0, 1.0], "float32"), scales])
-    if told and min(told) > 0:
-        per_dim = told * dims if len(told) == 1 else told
+    if factors and min(factors) > 0:
+        per_dim = factors * dims if len(factors) == 1 else factors
         if -1 not in x.shape[2:]:  # as Paddle rounds: in float32, down
             whole = [int(size * scale) for size, scale in zip(x.shape[2:], per_dim, strict=True)]
             exact = all(
@@ -161,8 +161,8 @@ def _pixel_shuffle(c: Call) -> Tensor:
     x = first(b, c.x()) if behind else c.x()
     n, channels, high, wide = x.shape
     shape = [n, channels // factor**2, high * factor if high > 0 else -1, wide * factor if wide > 0 else -1]
-    made = b.emit("DepthToSpace", x, blocksize=factor, mode="CRD", shape=shape)
-    return last(b, made) if behind else made
+    shuffled = b.emit("DepthToSpace", x, blocksize=factor, mode="CRD", shape=shape)
+    return last(b, shuffled) if behind else shuffled
 
 
 def _pixel_unshuffle(c: Call) -> Tensor:
@@ -174,16 +174,16 @@ def _pixel_unshuffle(c: Call) -> Tensor:
         raise c.refuse("sizes that vary are not divided")
     split = b.reshape(x, [0, channels, high // factor, factor, wide // factor, factor])
     turned = b.transpose(split, [0, 1, 3, 5, 2, 4])
-    made = b.reshape(turned, [0, channels * factor**2, high // factor, wide // factor])
-    return last(b, made) if behind else made
+    unshuffled = b.reshape(turned, [0, channels * factor**2, high // factor, wide // factor])
+    return last(b, unshuffled) if behind else unshuffled
 
 
 def _channel_shuffle(c: Call) -> Tensor:
     b, behind, groups = c.b, layout(c), int(c.attr("groups"))
     x = first(b, c.x()) if behind else c.x()
     split = b.reshape(x, [0, groups, x.shape[1] // groups, -1])
-    made = b.reshape(b.transpose(split, [0, 2, 1, 3]), b.shape_of(x), x.shape)
-    return last(b, made) if behind else made
+    shuffled = b.reshape(b.transpose(split, [0, 2, 1, 3]), b.shape_of(x), x.shape)
+    return last(b, shuffled) if behind else shuffled
 
 
 def _temporal_shift(c: Call) -> Tensor:
@@ -191,31 +191,31 @@ def _temporal_shift(c: Call) -> Tensor:
     b, behind, segments, ratio = c.b, layout(c), int(c.attr("seg_num")), float(c.attr("shift_ratio"))
     x = first(b, c.x()) if behind else c.x()
     channels = x.shape[1]
-    one, two = int(channels * ratio), int(channels * 2 * ratio)
+    end_before, end_behind = int(channels * ratio), int(channels * 2 * ratio)
     five = b.reshape(x, [-1, segments, *x.shape[1:]])
     padded = b.emit("Pad", five, b.constant([0, 1, 0, 0, 0, 0, 1, 0, 0, 0]), shape=five.shape)
     parts = [
-        b.slice(padded, [0, 0], [segments, one], [1, 2]),
-        b.slice(padded, [2, one], [segments + 2, two], [1, 2]),
-        b.slice(padded, [1, two], [segments + 1, channels], [1, 2]),
+        b.slice(padded, [0, 0], [segments, end_before], [1, 2]),
+        b.slice(padded, [2, end_before], [segments + 2, end_behind], [1, 2]),
+        b.slice(padded, [1, end_behind], [segments + 1, channels], [1, 2]),
     ]
-    made = b.reshape(b.emit("Concat", *parts, axis=2, shape=five.shape), b.shape_of(x), x.shape)
-    return last(b, made) if behind else made
+    shifted = b.reshape(b.emit("Concat", *parts, axis=2, shape=five.shape), b.shape_of(x), x.shape)
+    return last(b, shifted) if behind else shifted
 
 
 def _unfold(c: Call) -> Tensor:
     """Each window as a column: a convolution with kernels that hold one 1 each."""
     b, x = c.b, c.x()
     kernel, strides, dilations = (
-        [int(one) for one in c.attr(name)] for name in ("kernel_sizes", "strides", "dilations")
+        [int(number) for number in c.attr(name)] for name in ("kernel_sizes", "strides", "dilations")
     )
-    told = [int(one) for one in c.attr("paddings")]
+    paddings = [int(number) for number in c.attr("paddings")]
     channels, taps = x.shape[1], math.prod(kernel)
-    made = b.emit(
+    columns = b.emit(
         "Conv", x, _single_taps(b, channels, kernel, x.dtype), kernel_shape=kernel, strides=strides,
-        dilations=dilations, pads=told, group=channels, shape=[x.shape[0], channels * taps, -1, -1],
+        dilations=dilations, pads=paddings, group=channels, shape=[x.shape[0], channels * taps, -1, -1],
     )  # fmt: skip
-    return b.reshape(made, [0, channels * taps, -1])
+    return b.reshape(columns, [0, channels * taps, -1])
 
 
 def _single_taps(b: Builder, channels: int, kernel: list[int], dtype: str) -> Tensor:
@@ -229,9 +229,9 @@ def _fold(c: Call) -> Tensor:
     """Columns added up where they overlap: a transposed convolution with kernels that hold one 1 each."""
     b, x = c.b, c.x()
     out, kernel, strides, dilations = (
-        [int(one) for one in c.attr(name)] for name in ("output_sizes", "kernel_sizes", "strides", "dilations")
+        [int(number) for number in c.attr(name)] for name in ("output_sizes", "kernel_sizes", "strides", "dilations")
     )
-    top, left, bottom, right = (int(one) for one in c.attr("paddings"))
+    top, left, bottom, right = (int(number) for number in c.attr("paddings"))
     padded = [out[0] + top + bottom, out[1] + left + right]
     counts = [
         (size - step_size * (taps - 1) - 1) // stride + 1
@@ -244,14 +244,14 @@ def _fold(c: Call) -> Tensor:
     channels = x.shape[1] // math.prod(kernel)
     planes = b.reshape(x, [0, x.shape[1], *counts])
     weight = _single_taps(b, channels, kernel, x.dtype)
-    made = b.emit(
+    summed = b.emit(
         "ConvTranspose", planes, weight, strides=strides, dilations=dilations, group=channels, kernel_shape=kernel,
         shape=[x.shape[0], channels, *reach],
     )  # fmt: skip
     rest = [whole - got for whole, got in zip(padded, reach, strict=True)]
     if any(rest):
-        made = b.emit("Pad", made, b.constant([0] * 6 + rest), shape=[x.shape[0], channels, *padded])
-    return b.slice(made, [top, left], [top + out[0], left + out[1]], [2, 3])
+        summed = b.emit("Pad", summed, b.constant([0] * 6 + rest), shape=[x.shape[0], channels, *padded])
+    return b.slice(summed, [top, left], [top + out[0], left + out[1]], [2, 3])
 
 
 def _frame(c: Call) -> Tensor:
@@ -283,8 +283,8 @@ def _overlap_add(c: Call) -> Tensor:
     float32 of the result, whatever goes in, and what reads it is declared after that.
     """
     b, x, hop = c.b, c.x(), int(c.attr("hop_length"))
-    if (declared := c.result().dtype) != (given := c.raw().dtype):
-        raise c.refuse(f"Paddle declares {declared} of what it computes in {given}; cast the tensor to {declared}")
+    if (declared := c.result().dtype) != (computed := c.raw().dtype):
+        raise c.refuse(f"Paddle declares {declared} of what it computes in {computed}; cast the tensor to {declared}")
     ahead = int(c.insist("axis", -1, 0)) == 0
     if not ahead:
         x = b.transpose(x, [x.rank - 1, x.rank - 2, *range(x.rank - 2)])
@@ -296,15 +296,15 @@ def _overlap_add(c: Call) -> Tensor:
     size = (x.shape[0] - 1) * hop + x.shape[1] if min(x.shape[:2]) >= 0 else -1
     shape = [size, *x.shape[2:]]
     zeros = b.expand(b.constant(0, x.dtype), sizes, shape)
-    made = b.emit("ScatterND", zeros, b.unsqueeze(places, [2]), x, reduction="add", shape=shape)
-    return made if ahead else b.transpose(made, [*range(1, made.rank), 0])
+    summed = b.emit("ScatterND", zeros, b.unsqueeze(places, [2]), x, reduction="add", shape=shape)
+    return summed if ahead else b.transpose(summed, [*range(1, summed.rank), 0])
 
 
 def _affine_grid(c: Call) -> Tensor:
     """Points between -1 and 1, times the transposed matrices."""
     b, theta, corners = c.b, c.x(0), bool(c.attr("align_corners"))
-    told = [int(size) for size in c.attr("output_shape", []) or []]
-    sizes = c.vector(1) if c.has(1) else b.constant(told)
+    fixed = [int(size) for size in c.attr("output_shape", []) or []]
+    sizes = c.vector(1) if c.has(1) else b.constant(fixed)
     planes = [b.slice(sizes, [at], [at + 1], [0]) for at in range(2, theta.shape[1] + 2)]
     whole, count = b.concat([*planes, b.constant([1])]), len(planes)
     parts = []

@@ -22,31 +22,31 @@ _OPERATORS = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "div")
 _WHOLE = 1 << 24
 
 
-def _wide(self: Any, x: Value) -> Value:
+def _wide(self: object, x: Value) -> Value:
     y = x.astype("float64")
     return (y + 0.1) * 0.3, (0.1 - y) / 3.0
 
 
-def _powers(self: Any, x: Value) -> Value:
+def _powers(self: object, x: Value) -> Value:
     import paddle
 
     y = x.astype("float64").abs() + 1.5
     return y ** (1 / 3), paddle.pow(y, 0.1)
 
 
-def _whole(self: Any, x: Value) -> Value:
+def _whole(self: object, x: Value) -> Value:
     y = (x * 8).astype("int64")
     return y * (_WHOLE + 1), y + (_WHOLE + 1), (_WHOLE + 1) - y
 
 
-def _functions(self: Any, x: Value) -> Value:
+def _functions(self: object, x: Value) -> Value:
     import paddle
 
     y = x.astype("float64")
     return paddle.scale(y, 0.3, 0.1), paddle.clip(y, -0.1, 0.1), paddle.full_like(y, 0.1) + y
 
 
-def _made(self: Any, x: Value) -> Value:
+def _made(self: object, x: Value) -> Value:
     import paddle
 
     return paddle.full([2], (1 << 53) + 1, "int64") + x.astype("int64").sum()
