@@ -27,7 +27,7 @@ class _Kernel(TypedDict, total=False):
 
 
 def layout(c: Call, default: str = "NCHW") -> bool:
-    """Whether channels are last."""
+    """Return whether channels are last."""
     return c.insist("data_format", default, *_CHANNELS_FIRST, *_CHANNELS_LAST) in _CHANNELS_LAST
 
 
