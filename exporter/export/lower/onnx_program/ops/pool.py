@@ -142,7 +142,7 @@ def adaptive(b: Builder, x: Tensor, wanted: list[int], average: bool) -> Tensor:
 
 
 def _bounds(b: Builder, x: Tensor, axis: int, out: int) -> tuple[Tensor, Tensor]:
-    """Where each window starts and ends."""
+    """Return the start and the end of each window along an axis: two tensors of shape [out]."""
     import numpy as np
 
     places = np.arange(out)
