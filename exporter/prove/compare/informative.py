@@ -62,7 +62,7 @@ def doubts(goldens: Sequence[GoldenCase], budget: float, *, more_to_come: bool =
     """
     all_cases = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     undecided = {name for name, outputs in all_cases.items() if more_to_come and _may_differ_yet(outputs)}
-    found = []
+    raised = []
     for golden in goldens:
         if ":" in golden.name:  # a probing case that tells nothing is left out
             continue
@@ -71,51 +71,51 @@ def doubts(goldens: Sequence[GoldenCase], budget: float, *, more_to_come: bool =
                 continue
             gate = bool(golden.outputs[name].gate)
             if evidence.outcome is not Outcome.MATCH and (gate or name not in undecided):
-                found.append(Doubt(golden.name, name, evidence.reason, gate))
-    return tuple(found)
+                raised.append(Doubt(golden.name, name, evidence.reason, gate))
+    return tuple(raised)
 
 
 def eager_judged(golden: GoldenCase, budget: float, all_cases: dict[str, list[GoldenOutput]]) -> dict[str, Evidence]:
     """Eager's own outputs, judged as an engine's would be; of a sampled golden those that were kept."""
-    whole = {name: one if one.index is None else _of_sample(one) for name, one in golden.outputs.items()}
+    whole = {name: output if output.index is None else _of_sample(output) for name, output in golden.outputs.items()}
     judged = GoldenCase(golden.name, golden.dims, whole, golden.recorded)
-    return compare_case(judged, {name: one.eager for name, one in whole.items()}, budget, all_cases)
+    return compare_case(judged, {name: output.eager for name, output in whole.items()}, budget, all_cases)
 
 
-def _of_sample(one: GoldenOutput) -> GoldenOutput:
-    return replace(one, index=None, shape=one.eager.shape, partial=None)
+def _of_sample(output: GoldenOutput) -> GoldenOutput:
+    return replace(output, index=None, shape=output.eager.shape, partial=None)
 
 
 def _may_differ_yet(outputs: Sequence[GoldenOutput]) -> bool:
     first = outputs[0]
-    return first.exact or all(np.array_equal(first.truth, one.truth) for one in outputs)
+    return first.exact or all(np.array_equal(first.truth, output.truth) for output in outputs)
 
 
-def still_open(found: Sequence[Doubt], runs: Sequence[Run], waivers: Sequence[Waiver]) -> tuple[Doubt, ...]:
+def still_open(raised: Sequence[Doubt], runs: Sequence[Run], waivers: Sequence[Waiver]) -> tuple[Doubt, ...]:
     """The doubts of which a claim of some run is not waived today."""
     today = datetime.now(timezone.utc).date()
 
     def claims(doubt: Doubt) -> list[Claim]:
         return [Claim(run.format, run.precision, run.engine, doubt.case, doubt.output) for run in runs]
 
-    return tuple(one for one in found if any(covering(claim, waivers, today) is None for claim in claims(one)))
+    return tuple(doubt for doubt in raised if any(covering(claim, waivers, today) is None for claim in claims(doubt)))
 
 
 def runs_of(spec: Spec) -> tuple[Run, ...]:
     """Whatever a release of the spec may run in float32."""
     variants = [("source", "fp32"), *((name, "fp32") for name in spec.formats)]
     engines = dict.fromkeys((*source_engines(spec), *spec.engines))
-    return tuple(Run(*one, name) for name in engines for one in variants if ENGINES[name].runs(*one))
+    return tuple(Run(*variant, name) for name in engines for variant in variants if ENGINES[name].runs(*variant))
 
 
-def undecided(planned: Sequence[Claim], found: Sequence[Doubt]) -> dict[Claim, Evidence]:
+def undecided(planned: Sequence[Claim], raised: Sequence[Doubt]) -> dict[Claim, Evidence]:
     """The evidence where nothing was run: the reason of the doubt, or that it makes all the rest idle."""
-    reasons = {(one.case, one.output): one for one in found}
+    reasons = {(doubt.case, doubt.output): doubt for doubt in raised}
     evidence = {}
     for claim in planned:
         doubt = reasons.get((claim.case, claim.output))
         stage = "compare" if doubt is not None and doubt.gate and not doubt.tied else "plan"
-        first = found[0]
+        first = raised[0]
         reason = (
             f"eager itself would not pass: {doubt.reason}"
             if doubt is not None
@@ -125,8 +125,8 @@ def undecided(planned: Sequence[Claim], found: Sequence[Doubt]) -> dict[Claim, E
     return evidence
 
 
-def told(found: Sequence[Doubt]) -> str:
+def told(raised: Sequence[Doubt]) -> str:
     """One sentence for the report: what cannot be proven, why, and what to give."""
-    outputs = ", ".join(dict.fromkeys(one.output for one in found))
-    why = f"eager itself would not pass by its own goldens in {outputs} ({found[0].reason})"
-    return f"no engine was run: {why}; {found[0].hint}"
+    outputs = ", ".join(dict.fromkeys(doubt.output for doubt in raised))
+    why = f"eager itself would not pass by its own goldens in {outputs} ({raised[0].reason})"
+    return f"no engine was run: {why}; {raised[0].hint}"

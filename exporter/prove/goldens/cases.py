@@ -56,15 +56,15 @@ def plan_cases(spec: Spec) -> tuple[Case, ...]:
     cases = [Case(_name(point), point, spec.seed + index) for index, point in enumerate(points)]
     cases.insert(1, Case(f"{_name(typical)}#2", typical, spec.seed + len(cases)))
     batch = batch_dim(spec)
-    meant = {kind for one in spec.inputs.values() for kind in kinds_of(one, typical)}
+    meant = {kind for declared in spec.inputs.values() for kind in kinds_of(declared, typical)}
     kinds = [kind for kind in STRANGE if kind in meant or (kind == "padded" and set(spec.dims) - {batch})]
     if batch and typical[batch] > 1:
         kinds.extend(kind for kind in INVARIANT if kind != "one_row" or spec.dims[batch].min == 1)
     for kind in kinds:
         dims = {**typical, str(batch): 1} if kind == "one_row" else typical
         cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
-    for name, one in spec.inputs.items():
-        cases += _extreme_cases(spec, name, value_ends(spec, name, typical) if _is_whole(one) else None)
+    for name, declared in spec.inputs.items():
+        cases += _extreme_cases(spec, name, value_ends(spec, name, typical) if _is_whole(declared) else None)
     return tuple(cases)
 
 
@@ -85,40 +85,40 @@ def _extreme_cases(spec: Spec, name: str, ends: Ends | None) -> list[Case]:
     return [Case(f"{_name(typical)}:{kind}", typical, spec.seed, kind) for kind in kinds]
 
 
-def _is_whole(one: Input) -> bool:
-    return one.values.startswith("integers")
+def _is_whole(declared: Input) -> bool:
+    return declared.values.startswith("integers")
 
 
 def value_ends(spec: Spec, name: str, dims: Mapping[str, int]) -> Ends | None:
     """The smallest and the largest number that an input is declared to hold; None where it declares none."""
-    one = spec.inputs[name]
-    if one.values.startswith("uniform"):
-        low, high = map(float, arguments(one.values))
+    declared = spec.inputs[name]
+    if declared.values.startswith("uniform"):
+        low, high = map(float, arguments(declared.values))
         return low, high
-    bounds = declared_range(one, dims)
+    bounds = declared_range(declared, dims)
     return None if bounds is None else (bounds[0], bounds[1] - 1)
 
 
-def kinds_of(one: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
+def kinds_of(declared: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
     """The strange kinds that mean something for an input: of whole numbers only where the spec declares their range.
 
     What a file or a recipe holds may have a range of its own in each column, which nothing here knows.
     """
-    bounds = declared_range(one, dims)
+    bounds = declared_range(declared, dims)
     if bounds is None:
-        return REAL if one.dtype.startswith("float") else ()
+        return REAL if declared.dtype.startswith("float") else ()
     low, high = bounds
-    last = one.shape[-1] if one.shape else 1
+    last = declared.shape[-1] if declared.shape else 1
     size = dims[last] if isinstance(last, str) else last
     kinds = () if high - low < 2 else MASKS if (low, high) == (0, 2) else WHOLE
     return tuple(kind for kind in kinds if size > 1 or kind not in _OF_ROWS)
 
 
-def declared_range(one: Input, dims: Mapping[str, int]) -> tuple[int, int] | None:
+def declared_range(declared: Input, dims: Mapping[str, int]) -> tuple[int, int] | None:
     """The smallest whole number and the one after the largest, at these sizes; None where the spec declares none."""
-    if not one.values.startswith("integers"):
+    if not declared.values.startswith("integers"):
         return None
-    low, high = (bound(text, dims) for text in arguments(one.values))
+    low, high = (bound(text, dims) for text in arguments(declared.values))
     return low, high
 
 
@@ -132,12 +132,12 @@ def pairwise(dims: Mapping[str, Dim]) -> list[dict[str, int]]:
     if len(levels) < 2:
         return [{name: size} for name, sizes in levels.items() for size in sizes] or [{}]
     open_pairs = {
-        (one, a, other, b): None for one, other in combinations(levels, 2) for a in levels[one] for b in levels[other]
+        (dim, a, other, b): None for dim, other in combinations(levels, 2) for a in levels[dim] for b in levels[other]
     }
     points = []
     while open_pairs:
-        one, a, other, b = next(iter(open_pairs))
-        point = {one: a, other: b}
+        dim, a, other, b = next(iter(open_pairs))
+        point = {dim: a, other: b}
         for name in levels:
             if name not in point:
                 point[name] = max(levels[name], key=lambda size: len(_met({**point, name: size}, open_pairs)))
@@ -164,8 +164,10 @@ def odd_size(dim: Dim) -> int:
 
 def batch_dim(spec: Spec) -> str | None:
     """The named dim that counts rows: the first of some input, and no other place of any. None where there is none."""
-    first = [one.shape[0] for one in spec.inputs.values() if one.shape and isinstance(one.shape[0], str)]
-    later = {dim for one in spec.inputs.values() for dim in one.shape[1:]}
+    first = [
+        declared.shape[0] for declared in spec.inputs.values() if declared.shape and isinstance(declared.shape[0], str)
+    ]
+    later = {dim for declared in spec.inputs.values() for dim in declared.shape[1:]}
     return first[0] if len(set(first)) == 1 and first[0] not in later else None
 
 

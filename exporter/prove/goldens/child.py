@@ -67,15 +67,15 @@ def record(request: RecordRequest) -> RecordAnswer:
     planned = _Planned(request.into, request.constants, left_out=dict(request.fatal))
     whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
-    found: list[Recorded] = []
+    searched: list[Recorded] = []
     notes: list[str] = []
     further = request.further() if whole else []
     if whole:
         planned.record(oracle, spec, further, rows)
         if request.search:
-            found, ended = _search(oracle, coverage, spec, planned, rows)
+            searched, ended = _search(oracle, coverage, spec, planned, rows)
             notes += ended
-            recorded += found
+            recorded += searched
         notes += [f"{short(Path(left.path))}:{left.line}: {left.what}" for left in coverage.unreached()]
     return RecordAnswer(
         cases=tuple(_described(case) for case in recorded),
@@ -83,7 +83,7 @@ def record(request: RecordRequest) -> RecordAnswer:
         tied={case.case.name: case.tied for case in recorded if case.tied},
         left_out=left_out,
         notes=tuple(notes),
-        found=(*(case.name for case in further), *(case.case.name for case in found)),
+        found=(*(case.name for case in further), *(case.case.name for case in searched)),
         whole=whole,
     )
 
@@ -102,7 +102,7 @@ def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> N
         ModelError: one is another.
     """
     own = digests(layer) if exported else {}
-    if any(exported.get(name, found) != found for name, found in own.items()):
+    if any(exported.get(name, content) != content for name, content in own.items()):
         raise ModelError(
             "the factory gave other weights than when it was exported",
             where=factory,
@@ -155,8 +155,8 @@ class _Planned:
         note_constants(self.recorded, self.constants)
         note_scores(self.recorded)
         note_ties(self.recorded, spec.budget)
-        found = doubts(goldens_of(self.recorded), spec.budget, more_to_come=True)
-        return bool(still_open(found, runs_of(spec), spec.waivers))
+        raised = doubts(goldens_of(self.recorded), spec.budget, more_to_come=True)
+        return bool(still_open(raised, runs_of(spec), spec.waivers))
 
     def _place(self) -> Path:
         return self.into / f"{len(self.recorded)}.safetensors"
@@ -181,8 +181,8 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Pat
         for number, value in enumerate(truth.runs)
     }
     otherwise = oracle.otherwise(inputs)
-    for number, given in enumerate(otherwise):
-        runs.update({f"{case.name}/{OTHERWISE}{number}/{name}": value for name, value in given.items()})
+    for number, answer in enumerate(otherwise):
+        runs.update({f"{case.name}/{OTHERWISE}{number}/{name}": value for name, value in answer.items()})
     save_scratch(into, {**tensors, **runs})
     facts = CaseFacts(case.name, dict(case.dims), case.seed, outputs)
     return Recorded(case, facts, tensors, gate, ", ".join(sorted(oracle.tied)), otherwise)
@@ -192,10 +192,10 @@ def _search(
     oracle: Oracle, coverage: Coverage, spec: Spec, planned: _Planned, rows: Rows | None
 ) -> tuple[list[Recorded], list[str]]:
     """Look for inputs that reach what no case has; each that does becomes a case. A note, if it had to end before."""
-    found: list[Recorded] = []
+    searched: list[Recorded] = []
     missing = coverage.unreached()
     recorded = planned.recorded
-    inputs = [one.inputs() for one in recorded]
+    inputs = [record.inputs() for record in recorded]
     allowance, patience = Allowance.of(inputs), PATIENCE * coverage.longest
     for case, varied, by in attempts(spec, recorded[0].case, inputs[0], rows, missing):
         if not any(left.by == by for left in missing):
@@ -203,17 +203,17 @@ def _search(
                 break
             continue
         if not allowance.take(varied, TRYING):
-            return found, [f"{_GIVEN_UP}: it took as many forwards as recording the cases"]
+            return searched, [f"{_GIVEN_UP}: it took as many forwards as recording the cases"]
         doing(f"searching for unreached lines: {case.name}")
         with contextlib.suppress(EngineRefused):  # the trial is outside what forward takes
             try:
                 with coverage.watching(patience):
                     oracle.try_out(varied)
             except TooLong:
-                return found, [f"{_GIVEN_UP}: a forward ran {PATIENCE} times as many lines as in any case"]
+                return searched, [f"{_GIVEN_UP}: a forward ran {PATIENCE} times as many lines as in any case"]
             if len(coverage.unreached()) < len(missing):
                 allowance.take(varied, RECORDING)
-                place = planned.into / f"{len(recorded) + len(found)}.safetensors"
-                found.append(_record_case(oracle, case, varied, place))
+                place = planned.into / f"{len(recorded) + len(searched)}.safetensors"
+                searched.append(_record_case(oracle, case, varied, place))
         missing = coverage.unreached()
-    return found, []
+    return searched, []

@@ -38,11 +38,11 @@ class Extremes:
     def kinds(self) -> list[str]:
         """The kinds of its cases: one for as many patterns as there are rows beside the first, which stays as drawn."""
         beside = max(1, self._rows - 1)
-        found = []
+        names = []
         for kind, patterns in self._patterns().items():
             count = -(-len(patterns) // beside)
-            found += [kind if at == 0 else f"{kind}-{at + 1}" for at in range(count)]
-        return found
+            names += [kind if at == 0 else f"{kind}-{at + 1}" for at in range(count)]
+        return names
 
     def changed(self, kind: str, value: Array) -> Array:
         """The drawn values with extremes in their rows, as a kind says; those of another input's kind as they are."""
@@ -73,15 +73,17 @@ class Extremes:
     def _declared(self, lowest: float, highest: float) -> list[_Pattern]:
         """Nothing at all, one token at either end or the one id, the last id or the full length, the smallest."""
         off, mask = self._nothing, self._is_mask
-        found: list[_Pattern] = [("all", off)]
+        patterns: list[_Pattern] = [("all", off)]
         if self._width > 1:
-            found += [("first", highest), ("last", highest)] if mask or highest == 0 else [("first", highest)]
+            patterns += [("first", highest), ("last", highest)] if mask or highest == 0 else [("first", highest)]
         elif lowest < 1 < highest and self._rows > 1:
-            found.append(("all", 1))
-        found += [("all", end) for end in (highest, lowest) if end != off and not mask]
+            patterns.append(("all", 1))
+        patterns += [("all", end) for end in (highest, lowest) if end != off and not mask]
         if self._rows == 1:  # then all the smallest and all the largest are cases of their own
-            found = [one for one in found if mask or one not in (("all", lowest), ("all", highest))]
-        return found if self.input.empty_rows else [(where, held) for where, held in found if where != "all" or held]
+            patterns = [pattern for pattern in patterns if mask or pattern not in (("all", lowest), ("all", highest))]
+        return (
+            patterns if self.input.empty_rows else [(where, held) for where, held in patterns if where != "all" or held]
+        )
 
     @property
     def _nothing(self) -> float:
@@ -112,9 +114,9 @@ class Extremes:
         return self.dims[size] if isinstance(size, str) else size
 
 
-def with_a_token(one: Input, ends: Ends | None, value: Array) -> Array:
+def with_a_token(declared: Input, ends: Ends | None, value: Array) -> Array:
     """Values of which no row is all 0, if the input is promised to have none: the first element is 1 there, or -1."""
-    if one.empty_rows or ends is None or not value.size:
+    if declared.empty_rows or ends is None or not value.size:
         return value
     changed = value.copy()
     rows = changed.reshape(-1, value.shape[-1])

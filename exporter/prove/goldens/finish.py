@@ -112,17 +112,17 @@ def finish(
     for number, left in enumerate(answer.cases):
         case = kinds.get(left.name) or Case(left.name, left.dims, left.seed, "search")
         path, unstable = scratch / f"{number}.safetensors", answer.unstable.get(case.name, "")
-        one = _measured_again(case, left, unstable, path)
-        one.tied = answer.tied.get(case.name, "")
-        recorded.append(one)
+        record = _measured_again(case, left, unstable, path)
+        record.tied = answer.tied.get(case.name, "")
+        recorded.append(record)
     note_constants(recorded, constants)
     note_scores(recorded)
     note_ties(recorded, spec.budget)
     left_out = {**answer.left_out, **untelling(recorded, spec.budget)}
-    telling = [one for one in recorded if one.case.name not in left_out]
-    kept = {key: value for one in telling for key, value in one.tensors.items()}
+    telling = [record for record in recorded if record.case.name not in left_out]
+    kept = {key: value for record in telling for key, value in record.tensors.items()}
     save(into, bounded(kept, spec.golden_mb, spec.seed))
-    return tuple(one.facts for one in telling), left_out, batch_note(recorded) if answer.whole else []
+    return tuple(record.facts for record in telling), left_out, batch_note(recorded) if answer.whole else []
 
 
 def _measured_again(case: Case, left: RecordedCase, unstable: str, path: Path) -> Recorded:
@@ -161,42 +161,46 @@ def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Tr
 def goldens_of(recorded: Sequence[Recorded]) -> tuple[GoldenCase, ...]:
     """The recorded cases as they will be read from the bundle."""
     return read_cases(
-        {key: value for one in recorded for key, value in one.tensors.items()}, [asdict(one.facts) for one in recorded]
+        {key: value for record in recorded for key, value in record.tensors.items()},
+        [asdict(record.facts) for record in recorded],
     )
 
 
 def note_constants(recorded: list[Recorded], constants: Sequence[str]) -> None:
     """Say of each of these outputs that no input decides it."""
-    for one in recorded:
+    for record in recorded:
         for name in constants:
-            one.facts = one.facts.with_output(name, replace(one.facts.outputs[name], constant=True))
+            record.facts = record.facts.with_output(name, replace(record.facts.outputs[name], constant=True))
 
 
 def note_scores(recorded: list[Recorded]) -> None:
     """Say of each integer output whose argmax it is, where it is one in every case."""
-    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts.outputs} for one in recorded]
+    eagers = [
+        {name: record.tensors[f"{record.case.name}/eager/{name}"] for name in record.facts.outputs}
+        for record in recorded
+    ]
     for name, (score, axis) in find_scores(eagers).items():
-        for one in recorded:
-            scored = replace(one.facts.outputs[name], scores=Scores(score, axis))
-            one.facts = one.facts.with_output(name, scored)
+        for record in recorded:
+            scored = replace(record.facts.outputs[name], scores=Scores(score, axis))
+            record.facts = record.facts.with_output(name, scored)
 
 
 def note_ties(recorded: Sequence[Recorded], budget: float) -> None:
     """Close the gate of each output that would not pass if another of equal elements were chosen."""
-    for one in recorded:
-        if one.otherwise:
-            (golden,) = goldens_of([one])
+    for record in recorded:
+        if record.otherwise:
+            (golden,) = goldens_of([record])
             alone = {name: [output] for name, output in golden.outputs.items()}
-            judged = [compare_case(golden, given, budget, alone) for given in one.otherwise]
-            gate = f"{AMONG_EQUALS} {one.tied} takes, and Paddle promises no order"
-            for name, about in one.facts.outputs.items():
+            judged = [compare_case(golden, answer, budget, alone) for answer in record.otherwise]
+            gate = f"{AMONG_EQUALS} {record.tied} takes, and Paddle promises no order"
+            for name, about in record.facts.outputs.items():
                 if any(evidence[name].outcome is Outcome.MISMATCH for evidence in judged):
-                    one.facts = one.facts.with_output(name, replace(about, gate=gate))
+                    record.facts = record.facts.with_output(name, replace(about, gate=gate))
 
 
 def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
     """For each integer output, the float output and axis whose argmax it is in every case; others are left out."""
-    found: dict[str, tuple[str, int]] = {}
+    scores: dict[str, tuple[str, int]] = {}
     first = cases[0]
     integers = [name for name, value in first.items() if value.dtype.kind in "iu"]
     for name in integers:
@@ -204,23 +208,23 @@ def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
             for axis in range(first[score].ndim):
                 telling = [case for case in cases if np.isfinite(case[score]).all()]
                 if telling and all(is_argmax(case[name], case[score], axis) for case in telling):
-                    found.setdefault(name, (score, axis))
-    return found
+                    scores.setdefault(name, (score, axis))
+    return scores
 
 
 def untelling(recorded: list[Recorded], budget: float) -> dict[str, str]:
     """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
     goldens = goldens_of(recorded)
-    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
+    plain = [golden for record, golden in zip(recorded, goldens, strict=True) if not record.case.kind]
     others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     reasons = {}
-    for one, golden in zip(recorded, goldens, strict=True):
-        if one.case.kind:
+    for record, golden in zip(recorded, goldens, strict=True):
+        if record.case.kind:
             judged = eager_judged(golden, budget, others).items()
             telling = [evidence for name, evidence in judged if not golden.outputs[name].constant]
             unproven = [evidence.reason for evidence in telling if evidence.outcome is not Outcome.MATCH]
             if unproven := unproven or amplified(golden, plain):
-                reasons[one.case.name] = unproven[0]
+                reasons[record.case.name] = unproven[0]
     return reasons
 
 
@@ -233,7 +237,7 @@ def amplified(case: GoldenCase, plain: Sequence[GoldenCase]) -> list[str]:
     """
     reasons = []
     for name, output in case.outputs.items():
-        usual = [max(one.outputs[name].unit) for one in plain if not one.outputs[name].gate]
+        usual = [max(golden.outputs[name].unit) for golden in plain if not golden.outputs[name].gate]
         times = max(output.unit) / output.slack / max(usual) if usual else 0.0
         if not output.exact and times > AMPLIFIED:
             reasons.append(f"it amplifies rounding {times:.3g} times as much as the cases that the spec promises")
@@ -242,7 +246,7 @@ def amplified(case: GoldenCase, plain: Sequence[GoldenCase]) -> list[str]:
 
 def batch_note(recorded: list[Recorded]) -> list[str]:
     """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
-    alone = next((one for one in recorded if one.case.kind == "one_row"), None)
+    alone = next((record for record in recorded if record.case.kind == "one_row"), None)
     batch = recorded[0]
     exact = all(about.method.startswith(("float64", "exact")) for about in batch.facts.outputs.values())
     if alone is None or not exact:
@@ -250,15 +254,15 @@ def batch_note(recorded: list[Recorded]) -> list[str]:
     dependent = []
     for name, about in alone.facts.outputs.items():
         key = "eager" if about.exact else "truth"
-        row, rows = (one.tensors[f"{one.case.name}/{key}/{name}"] for one in (alone, batch))
+        row, rows = (record.tensors[f"{record.case.name}/{key}/{name}"] for record in (alone, batch))
         if row.shape[:1] == (1,) and rows.shape[1:] == row.shape[1:] and not _close(rows[:1], row):
             dependent.append(name)
     return [f"in {', '.join(dependent)} {DEPENDENT_ROWS}"] if dependent else []
 
 
-def _close(one: Array, other: Array) -> bool:
+def _close(value: Array, other: Array) -> bool:
     """Equal but for float64's rounding, which may differ between batches (3e-13 measured on 88 networks)."""
-    return bool(error(one, other)[0] <= 1e-9)
+    return bool(error(value, other)[0] <= 1e-9)
 
 
 def describe(eager: Array, truth: Truth, unstable: str, partial: bool = False) -> OutputFacts:
@@ -314,8 +318,8 @@ def bounded(tensors: dict[str, Array], megabytes: float, seed: int) -> dict[str,
             places = places[counting(tensors[key], tensors[key.replace("/eager/", "/truth/")]).ravel()]
         index = np.sort(generator.choice(places, min(SAMPLE, places.size), replace=False))
         result[key.replace("/eager/", "/index/")] = index.astype("int64")
-        for one in (key, key.replace("/eager/", "/truth/")):
-            if one in result:
-                result[one] = tensors[one].ravel()[index]
-                size -= tensors[one].nbytes - result[one].nbytes
+        for tensor in (key, key.replace("/eager/", "/truth/")):
+            if tensor in result:
+                result[tensor] = tensors[tensor].ravel()[index]
+                size -= tensors[tensor].nbytes - result[tensor].nbytes
     return result

@@ -47,10 +47,10 @@ def fresh_inputs(
     typical = {name: dim.typical for name, dim in spec.dims.items()}
     drawn: dict[str, list[dict[str, Array]]] = {}
     for dims in [typical, *_affordable(spec, points, known)]:
-        said = ",".join(f"{dim}={size}" for dim, size in dims.items()) or "fixed"
-        if said not in drawn:
+        sizes = ",".join(f"{dim}={size}" for dim, size in dims.items()) or "fixed"
+        if sizes not in drawn:
             count = DRAWS if dims == typical else 1
-            drawn[said] = [_first_new(_drawn(spec, dims, known, generator), known) for _ in range(count)]
+            drawn[sizes] = [_first_new(_drawn(spec, dims, known, generator), known) for _ in range(count)]
     return drawn
 
 
@@ -91,11 +91,11 @@ def _affordable(
 
 def _numbers(spec: Spec, dims: Mapping[str, int]) -> int:
     """How many numbers all inputs have."""
-    return sum(int(np.prod(_shape(one, dims), dtype="int64")) for one in spec.inputs.values())
+    return sum(int(np.prod(_shape(declared, dims), dtype="int64")) for declared in spec.inputs.values())
 
 
-def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dims[size] if isinstance(size, str) else size for size in one.shape)
+def _shape(declared: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(dims[size] if isinstance(size, str) else size for size in declared.shape)
 
 
 def _first_new(tried: Iterator[dict[str, Array]], known: Sequence[TensorMap]) -> dict[str, Array]:
@@ -108,21 +108,23 @@ def _first_new(tried: Iterator[dict[str, Array]], known: Sequence[TensorMap]) ->
 def _drawn(
     spec: Spec, dims: Mapping[str, int], known: Sequence[TensorMap], generator: np.random.Generator
 ) -> Iterator[dict[str, Array]]:
-    given = [name for name, one in spec.inputs.items() if are_real(one.values)]
-    others = spec.model_copy(update={"inputs": {name: one for name, one in spec.inputs.items() if name not in given}})
+    real = [name for name, declared in spec.inputs.items() if are_real(declared.values)]
+    others = spec.model_copy(
+        update={"inputs": {name: declared for name, declared in spec.inputs.items() if name not in real}}
+    )
     for _ in range(_TRIES):
         case = Case("fresh", dims, int(generator.integers(np.iinfo("int64").max)))
         inputs = draw(others, case, None)
-        mixed = {name: _mixed(spec, name, dims, known, generator) for name in given}
+        mixed = {name: _mixed(spec, name, dims, known, generator) for name in real}
         yield {name: (inputs | mixed)[name] for name in spec.inputs}
 
 
 def _mixed(
     spec: Spec, name: str, dims: Mapping[str, int], known: Sequence[TensorMap], generator: np.random.Generator
 ) -> Array:
-    one, batch = spec.inputs[name], batch_dim(spec)
-    shape = _shape(one, dims)
-    rows = bool(one.shape) and one.shape[0] == batch
+    declared, batch = spec.inputs[name], batch_dim(spec)
+    shape = _shape(declared, dims)
+    rows = bool(declared.shape) and declared.shape[0] == batch
     recorded = [inputs[name] for inputs in known]
     enough = [value for value in recorded if all(a >= b for a, b in zip(value.shape[rows:], shape[rows:], strict=True))]
     sources = (enough or recorded)[:_SOURCES]

@@ -43,14 +43,14 @@ class _Step:
 
 def program_of(folder: Path, artifacts: Sequence[Artifact]) -> Path | None:
     """The program of the artifacts in a folder that says most; None where there is none."""
-    found = {one.format: folder / one.main for one in artifacts if one.precision == "fp32"}
-    return next((found[name] for name in _FORMATS if name in found), None)
+    programs = {artifact.format: folder / artifact.main for artifact in artifacts if artifact.precision == "fp32"}
+    return next((programs[name] for name in _FORMATS if name in programs), None)
 
 
-def masks_in(program: Path, inputs: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """Those that are `asked` for, among all inputs of a program, that it uses as masks."""
+def masks_in(program: Path, inputs: Sequence[str], candidates: Sequence[str]) -> tuple[str, ...]:
+    """Those of the `candidates`, among all inputs of a program, that it uses as masks."""
     steps, values = _read(program, inputs)
-    return tuple(name for name in asked if name in values and _is_mask(steps, values, name))
+    return tuple(name for name in candidates if name in values and _is_mask(steps, values, name))
 
 
 def _is_mask(steps: Sequence[_Step], inputs: Mapping[str, str], name: str) -> bool:
@@ -79,7 +79,7 @@ def _read(program: Path, inputs: Sequence[str]) -> tuple[list[_Step], dict[str, 
         return [_of_node(node) for node in nodes(program)], {name: name for name in inputs}
     steps, values = [], {}
     for operator in read_operators(program).operators:
-        takes, gives = [str(one) for one in operator.operands], [str(one.id) for one in operator.results]
+        takes, gives = [str(value) for value in operator.operands], [str(value.id) for value in operator.results]
         kind = _plain(operator.name)
         if kind == "data":
             values[str(operator.attributes["name"])] = gives[0]

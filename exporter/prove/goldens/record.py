@@ -57,14 +57,16 @@ class Exported:
         return cls(outputs, parameters, program_of(folder, artifacts), constants)
 
     @classmethod
-    def converted(cls, folder: Path, made: Conversion) -> Exported:
+    def converted(cls, folder: Path, conversion: Conversion) -> Exported:
         """What was written into a folder just now."""
-        return cls.written(folder, made.artifacts, made.output_names, made.parameters, made.constants)
+        return cls.written(
+            folder, conversion.artifacts, conversion.output_names, conversion.parameters, conversion.constants
+        )
 
     def masks(self, spec: Spec) -> tuple[str, ...]:
         """The inputs of real numbers with a declared range that are used as masks."""
-        asked = [name for name, one in spec.inputs.items() if one.values.startswith("uniform")]
-        return masks_in(self.program, list(spec.inputs), asked) if asked and self.program else ()
+        real = [name for name, declared in spec.inputs.items() if declared.values.startswith("uniform")]
+        return masks_in(self.program, list(spec.inputs), real) if real and self.program else ()
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,14 @@ def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     setting.say("recording goldens")
     with scratch() as place:
         answer = _asked(spec, checkpoint, exported, place, setting)
-        cases, left_out, said = finish(spec, answer, place, into, exported.constants)
+        cases, left_out, remarks = finish(spec, answer, place, into, exported.constants)
     recorded = [case.name for case in cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer.found]
     if answer.whole and sorted([*recorded, *left_out]) != sorted(planned):
         raise ModelError(
             "not every planned case was recorded", where=str(into), hint="report it: this is a bug of ours"
         )
-    return Record(cases, left_out, (*said, *answer.notes))
+    return Record(cases, left_out, (*remarks, *answer.notes))
 
 
 def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> RecordAnswer:

@@ -24,7 +24,7 @@ Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
 
 def real_rows(spec: Spec) -> Rows | None:
     """The recipe's held-out data, if any input is filled with it."""
-    if spec.recipe is None or all(one.values != "dataset" for one in spec.inputs.values()):
+    if spec.recipe is None or all(declared.values != "dataset" for declared in spec.inputs.values()):
         return None
     from exporter.spec.recipe.load import load_data, load_recipe, rows_of
 
@@ -41,27 +41,27 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
     inputs: dict[str, Array] = {}
     # What probes is made from the typical case, whose seed it has.
     dims = {name: dim.typical for name, dim in spec.dims.items()} if case.kind else case.dims
-    shapes = {name: _shape(one, dims) for name, one in spec.inputs.items()}
-    real = tuple(name for name, one in spec.inputs.items() if one.values == "dataset")
+    shapes = {name: _shape(declared, dims) for name, declared in spec.inputs.items()}
+    real = tuple(name for name, declared in spec.inputs.items() if declared.values == "dataset")
     if real and rows is not None:
         counts = {shapes[name][0] for name in real if shapes[name]}
         drawn = rows(real, max(counts, default=1), case.seed)
         inputs.update({name: cropped(spec, name, drawn[name], shapes[name]) for name in real})
-    for index, (name, one) in enumerate(spec.inputs.items()):
-        if one.values == "samples" and spec.pipeline is not None:
+    for index, (name, declared) in enumerate(spec.inputs.items()):
+        if declared.values == "samples" and spec.pipeline is not None:
             count = shapes[name][0] if shapes[name] else 1
             raw = sample_rows(spec.pipeline, count, case.seed)
             inputs[name] = cropped(spec, name, raw, shapes[name])
         elif name not in inputs:
             generator = np.random.default_rng([case.seed, index])
-            inputs[name] = _fill(one, shapes[name], dims, generator)
-            if one.values == "normal" and not shapes[name]:
+            inputs[name] = _fill(declared, shapes[name], dims, generator)
+            if declared.values == "normal" and not shapes[name]:
                 inputs[name] = _by_turns(inputs[name], case.seed >> index % 2)
-        if inputs[name].shape != shapes[name] or inputs[name].dtype.name != one.dtype:
-            found = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
+        if inputs[name].shape != shapes[name] or inputs[name].dtype.name != declared.dtype:
+            read = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
             raise UsageError(
-                f"the values are {found}, the input is {one.dtype}{list(shapes[name])}",
-                where=f"inputs.{name}.values: {one.values}",
+                f"the values are {read}, the input is {declared.dtype}{list(shapes[name])}",
+                where=f"inputs.{name}.values: {declared.values}",
                 hint="make the values fit the input's dtype and shape",
             )
     drawn_inputs = {name: inputs[name] for name in spec.inputs}
@@ -106,24 +106,24 @@ def cropped(spec: Spec, name: str, rows: Array, shape: Sequence[int]) -> Array:
 
 def content(inputs: Mapping[str, Array]) -> str:
     """A digest of all inputs of a case: two cases that have it in common are one."""
-    said = [f"{name} {list(value.shape)} {digest(value)}" for name, value in inputs.items()]
-    return sha256_bytes("\n".join(said).encode())
+    lines = [f"{name} {list(value.shape)} {digest(value)}" for name, value in inputs.items()]
+    return sha256_bytes("\n".join(lines).encode())
 
 
-def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dims[dim] if isinstance(dim, str) else dim for dim in one.shape)
+def _shape(declared: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(dims[dim] if isinstance(dim, str) else dim for dim in declared.shape)
 
 
-def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: np.random.Generator) -> Array:
-    if one.values.endswith(".npy"):
-        return _rows_of_file(Path(one.values), shape, generator)
-    word, numbers = one.values.partition("(")[0], arguments(one.values)
+def _fill(declared: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: np.random.Generator) -> Array:
+    if declared.values.endswith(".npy"):
+        return _rows_of_file(Path(declared.values), shape, generator)
+    word, numbers = declared.values.partition("(")[0], arguments(declared.values)
     if word == "uniform":
-        return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(one.dtype)
+        return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(declared.dtype)
     if word == "integers":
-        low, high = declared_range(one, dims) or (0, 0)
-        return generator.integers(low, high, shape).astype(one.dtype)
-    return generator.standard_normal(shape).astype(one.dtype)
+        low, high = declared_range(declared, dims) or (0, 0)
+        return generator.integers(low, high, shape).astype(declared.dtype)
+    return generator.standard_normal(shape).astype(declared.dtype)
 
 
 def _rows_of_file(path: Path, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -172,17 +172,19 @@ def _changed(spec: Spec, case: Case, inputs: dict[str, Array]) -> dict[str, Arra
     batch = batch_dim(spec)
     changed = {}
     for name, value in inputs.items():
-        one = spec.inputs[name]
-        rows = bool(one.shape) and one.shape[0] == batch
-        extremes = Extremes(name, one, value_ends(spec, name, case.dims), case.dims, batch)
+        declared = spec.inputs[name]
+        rows = bool(declared.shape) and declared.shape[0] == batch
+        extremes = Extremes(name, declared, value_ends(spec, name, case.dims), case.dims, batch)
         if case.kind.startswith((ROWS_OF, NOT_FINITE_IN)):
             changed[name] = extremes.changed(case.kind, value)
         elif case.kind in _ROWS:
             changed[name] = np.ascontiguousarray(_ROWS[case.kind](value)) if rows else value
         elif case.kind == "padded":
-            changed[name] = _padded(one, value, batch, case.dims)
-        elif case.kind in kinds_of(one, case.dims):
-            changed[name] = _whole(one, case, value) if one.values.startswith("integers") else _real(case.kind, value)
+            changed[name] = _padded(declared, value, batch, case.dims)
+        elif case.kind in kinds_of(declared, case.dims):
+            changed[name] = (
+                _whole(declared, case, value) if declared.values.startswith("integers") else _real(case.kind, value)
+            )
         else:
             changed[name] = value
     return changed
@@ -205,9 +207,9 @@ def _real(kind: str, value: Array) -> Array:
     return (value * factor).astype(value.dtype)
 
 
-def _whole(one: Input, case: Case, value: Array) -> Array:
+def _whole(declared: Input, case: Case, value: Array) -> Array:
     """Ids, lengths and masks, within the range that the spec declares."""
-    low, high = declared_range(one, case.dims) or (0, 0)
+    low, high = declared_range(declared, case.dims) or (0, 0)
     if case.kind in ("smallest", "largest", "all_ones"):
         return np.full_like(value, low if case.kind == "smallest" else high - 1)
     changed = value.copy()
@@ -227,15 +229,15 @@ def _whole(one: Input, case: Case, value: Array) -> Array:
     return changed
 
 
-def _padded(one: Input, value: Array, batch: str | None, dims: Mapping[str, int]) -> Array:
+def _padded(declared: Input, value: Array, batch: str | None, dims: Mapping[str, int]) -> Array:
     """Zero the later half along the first named dim that does not count rows, as padding does.
 
     Whole numbers become what is nearest to zero in their declared range.
     """
-    axes = [axis for axis, dim in enumerate(one.shape) if isinstance(dim, str) and dim != batch]
+    axes = [axis for axis, dim in enumerate(declared.shape) if isinstance(dim, str) and dim != batch]
     if not axes:
         return value
-    low, high = declared_range(one, dims) or (0, 1)
+    low, high = declared_range(declared, dims) or (0, 1)
     padded = value.copy()
     padded[(slice(None),) * axes[0] + (slice((value.shape[axes[0]] + 1) // 2, None),)] = max(low, min(0, high - 1))
     return padded
