@@ -44,7 +44,7 @@ class Touched:
     excuses: tuple[str, ...] = ()
 
 
-def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
+def find_specs(paths: Sequence[Path]) -> tuple[Path, ...]:
     """The specs that were named, each once, or all of `specs/` and its folders: every file that ends in .yaml or .yml.
 
     Folders that are hidden are left out, and links to folders are followed.
@@ -53,17 +53,17 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
         UsageError: there is none: a gate that found no spec must not look like one that passed.
     """
     each_once: dict[Path, Path] = {}
-    for path in given:
+    for path in paths:
         each_once.setdefault(path.resolve(), path)
-    found = tuple(each_once.values()) or tuple(sorted(_below(_SPECS)))
-    if not found:
+    specs = tuple(each_once.values()) or tuple(sorted(_below(_SPECS)))
+    if not specs:
         hint = "run from the folder that holds specs/, or name specs"
         raise UsageError("no spec was found, so there is nothing that could pass", where="specs", hint=hint)
-    if missing := [path for path in found if not path.is_file()]:
+    if missing := [path for path in specs if not path.is_file()]:
         raise UsageError(
             "no such spec", where=str(missing[0]), hint="check the path; specs/ is looked through if none is named"
         )
-    return found
+    return specs
 
 
 def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
@@ -150,7 +150,7 @@ def _linked(spec: Spec, everything: frozenset[Path]) -> str:
             there = glob.iglob(text, recursive=True) if kind is Names.PATTERN else [text]  # noqa: PTH207 - absolute ones too
             for file in map(Path, there):
                 resolved = file.resolve()
-                if hit := next((one for one in (resolved, *resolved.parents) if one in everything), None):
+                if hit := next((place for place in (resolved, *resolved.parents) if place in everything), None):
                     return f"{short(hit)} changed, which '{text}' of the spec names"
     return ""
 

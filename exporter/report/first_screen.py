@@ -23,14 +23,14 @@ _NOT_MEASURED = '<span class="soft">not measured</span>'
 def banner(report: Report) -> str:
     """The answer; of a failure its cause, its size, and what to try next."""
     tone = _TONES.get(report.verdict.word, "open")
-    found = causes(report)
+    all_causes = causes(report)
     reason = report.first_reason()
-    first = f'<p class="reason"><b>Reason:</b> {text(reason)}</p>' if reason and not found else ""
+    first = f'<p class="reason"><b>Reason:</b> {text(reason)}</p>' if reason and not all_causes else ""
     return f"""<header class="banner {tone}"><div class="inside">
 <p class="what"><b>{text(report.name)} {text(report.version)}</b> · does what was exported compute what was trained?</p>
 <h1>{title(report)}<span class="answer"> {answer(report)}.</span></h1>
 <p class="why">{text(headline(report))}. {_worst(report)}</p>
-{_failure(found)}{first}
+{_failure(all_causes)}{first}
 </div></header>
 """
 
@@ -47,11 +47,11 @@ def _worst(report: Report) -> str:
     )
 
 
-def _failure(found: list[Cause]) -> str:
-    if not found:
+def _failure(all_causes: list[Cause]) -> str:
+    if not all_causes:
         return ""
-    rest = ", ".join(text(one.variant) for one in found[1:])
-    return told(found[0]) + (f'<p class="more">Nor does this hold: {rest}; more below.</p>\n' if rest else "")
+    rest = ", ".join(text(cause.variant) for cause in all_causes[1:])
+    return told(all_causes[0]) + (f'<p class="more">Nor does this hold: {rest}; more below.</p>\n' if rest else "")
 
 
 def told(cause: Cause) -> str:
@@ -61,7 +61,8 @@ def told(cause: Cause) -> str:
         parts.append(f"<div><dt>How far off</dt>{''.join(f'<dd>{text(line)}</dd>' for line in cause.size)}</div>")
     if cause.tries:
         lines = "".join(
-            f"<li>{text(one.what)}{f' {prose(one.command)}' if one.command else ''}</li>" for one in cause.tries
+            f"<li>{text(attempt.what)}{f' {prose(attempt.command)}' if attempt.command else ''}</li>"
+            for attempt in cause.tries
         )
         parts.append(f"<div><dt>Try next</dt><dd><ol>{lines}</ol></dd></div>")
     return "\n".join([*parts, "</dl>\n"])
@@ -92,8 +93,10 @@ def _metric(report: Report, facts: Facts) -> Iterator[str]:
     if facts.trained is not None:
         trained = facts.trained
         low_high = trained.interval
-        said = f"95 % interval {low_high[0]:.4f} to {low_high[1]:.4f}" if low_high else "its interval was not measured"
-        of = f"of the checkpoint on the held-out samples; {said}."
+        interval = (
+            f"95 % interval {low_high[0]:.4f} to {low_high[1]:.4f}" if low_high else "its interval was not measured"
+        )
+        of = f"of the checkpoint on the held-out samples; {interval}."
         yield _card(f"Task metric: {text(trained.metric)}", f"{trained.value:.4f}", f"<p>{of}</p>{listed}")
     elif listed:
         yield _card("Task metric", "", listed)
@@ -114,9 +117,9 @@ def _numbers(report: Report) -> Iterator[str]:
         yield _card("Error ratio", "none", "<p>No floating-point results were compared.</p>", "open")
         return
     ratio = row[1].metrics["error_ratio"]
-    said = f"<p>times eager's own rounding at worst; {sum(bits)} of {count(len(bits), 'result')} equal bit for bit.</p>"
+    note = f"<p>times eager's own rounding at worst; {sum(bits)} of {count(len(bits), 'result')} equal bit for bit.</p>"
     figure = f"{three_digits(ratio)}× <small>≤ {report.budget:g}×</small>"
-    yield _card("Error ratio", figure, said, "good" if ratio <= report.budget else "bad")
+    yield _card("Error ratio", figure, note, "good" if ratio <= report.budget else "bad")
 
 
 def _interface(facts: Facts) -> Iterator[str]:
@@ -124,9 +127,10 @@ def _interface(facts: Facts) -> Iterator[str]:
         return
     sides = [("in", facts.inputs), ("out", facts.outputs)]
     lines = [
-        f"<dt>{side}</dt><dd>{code(one.name)} {text(one.dtype)}[{_shape(one)}]{_promised(facts, side, one.name)}</dd>"
+        f"<dt>{side}</dt><dd>{code(tensor.name)} {text(tensor.dtype)}[{_shape(tensor)}]"
+        f"{_promised(facts, side, tensor.name)}</dd>"
         for side, tensors in sides
-        for one in tensors
+        for tensor in tensors
     ]
     lines += [
         f"<dt>{text(name)}</dt><dd>{dim.get('min')} to {dim.get('max')}, typically {dim.get('typical')}"
@@ -137,8 +141,8 @@ def _interface(facts: Facts) -> Iterator[str]:
 
 
 def _promised(facts: Facts, side: str, name: str) -> str:
-    said = facts.promised.get(name, "") if side == "in" else ""
-    return f' <span class="soft small">{text(said)}</span>' if said else ""
+    promise = facts.promised.get(name, "") if side == "in" else ""
+    return f' <span class="soft small">{text(promise)}</span>' if promise else ""
 
 
 def _shape(tensor: TensorSpec) -> str:
@@ -171,11 +175,11 @@ def _commit(facts: Facts) -> str:
 # ---- engines
 def engines(report: Report) -> str:
     """Every engine on every variant as a product to choose: does it hold, how large, how fast."""
-    found = products(report)
-    if not found:
+    all_products = products(report)
+    if not all_products:
         return ""
-    size = compared_size(found)
-    rows = [_engine(one, size) for one in found]
+    size = compared_size(all_products)
+    rows = [_engine(product, size) for product in all_products]
     facts = report.facts or Facts()
     speed = ("#latency, median", "#p95", "#throughput") if size else ("latency, throughput",)
     headings = ("variant by engine", "claims", "#size", *speed, "best of those that hold")
@@ -191,16 +195,16 @@ def engines(report: Report) -> str:
     )
 
 
-def _engine(one: Product, size: str) -> list[str]:
-    here = at(one, size)
-    marks = " ".join(f'<span class="mark">{_MARKS[mark]}</span>' for mark in one.marks)
-    held = "holds" if one.holds else "does not hold"
-    planned = len(one.run.rows)
+def _engine(product: Product, size: str) -> list[str]:
+    here = at(product, size)
+    marks = " ".join(f'<span class="mark">{_MARKS[mark]}</span>' for mark in product.marks)
+    held = "holds" if product.holds else "does not hold"
+    planned = len(product.run.rows)
     return [
-        f'{text(one.run.variant)} <span class="soft">by</span> {text(one.run.by)}'
-        f'<br><span class="soft small">{text(one.run.place or "did not run")}</span>',
-        f'{tag("good" if one.holds else "bad", held)} <span class="soft">{one.run.matches} of {planned}</span>',
-        megabytes(one.bytes),
+        f'{text(product.run.variant)} <span class="soft">by</span> {text(product.run.by)}'
+        f'<br><span class="soft small">{text(product.run.place or "did not run")}</span>',
+        f'{tag("good" if product.holds else "bad", held)} <span class="soft">{product.run.matches} of {planned}</span>',
+        megabytes(product.bytes),
         *(_speed(here) if size else (_NOT_MEASURED,)),
         marks or '<span class="soft">–</span>',
     ]
@@ -232,8 +236,8 @@ def megabytes(size: int | None) -> str:
 # ---- what was not proven
 def unproven(report: Report) -> str:
     """What the verdict does not cover, each with what would prove it."""
-    found = open_ends(report)
+    unproven = open_ends(report)
     how = '<span class="soft">To prove it:</span>'
-    lines = "".join(f"<li>{prose(one.what)} {f'{how} {prose(one.by)}' if one.by else ''}</li>\n" for one in found)
-    body = f'<ul class="open">\n{lines}</ul>\n' if found else ""
+    lines = "".join(f"<li>{prose(end.what)} {f'{how} {prose(end.by)}' if end.by else ''}</li>\n" for end in unproven)
+    body = f'<ul class="open">\n{lines}</ul>\n' if unproven else ""
     return section("unproven", "What was not proven", body, "The verdict says nothing about these.")

@@ -24,7 +24,7 @@ _TONES = {"right": "good", "wrong here": "bad", "off": "off", "not shown": "plai
 # ---- where a failure came in
 def of_blames(report: Report) -> str:
     """Of each failure whose values were compared: the graph, and the error of each layer."""
-    shown = [one for one in report.blames if one.layers]
+    shown = [blame for blame in report.blames if blame.layers]
     parts = [_blame(blame, report.budget, f"blame-{number}") for number, blame in enumerate(shown)]
     lead = "Each call of a sublayer, compared with the same call of the source: where its values part is where to look."
     return section("divergence", "Where the model goes wrong", "".join(parts), lead)
@@ -64,8 +64,8 @@ def _errors(layers: Sequence[Layer], allowed: float, name: str, unit: str) -> st
     ]
     left = f" {len(known) - len(near)} calls further away are in the table." if len(near) < len(known) else ""
     chart = bars(f"{name}-errors", f"{unit} by layer", shown, allowed, log=True)
-    said = f"{unit[:1].upper()}{unit[1:]} at the output of each layer, in the order in which they run.{left}"
-    return f"<figure>{chart}<figcaption>{said}</figcaption>{details}</figure>\n"
+    caption = f"{unit[:1].upper()}{unit[1:]} at the output of each layer, in the order in which they run.{left}"
+    return f"<figure>{chart}<figcaption>{caption}</figcaption>{details}</figure>\n"
 
 
 def _near(known: Sequence[Layer]) -> Sequence[Layer]:
@@ -95,68 +95,69 @@ def _state(layer: Layer, allowed: float) -> str:
 # ---- what is large, and what is slow
 def of_products(report: Report) -> str:
     """Size against latency with the Pareto front, and latency by engine; where speeds were measured."""
-    found, facts = products(report), report.facts or Facts()
-    parts = [*_pareto(found), *_latency(found), *_fronts(facts)]
+    everything, facts = products(report), report.facts or Facts()
+    parts = [*_pareto(everything), *_latency(everything), *_fronts(facts)]
     charts = f'<div class="charts">{"".join(parts)}</div>\n' if parts else ""
-    return section("speed", "Size, speed and noise", charts + _sizes_table(found))
+    return section("speed", "Size, speed and noise", charts + _sizes_table(everything))
 
 
-def _pareto(found: Sequence[Product]) -> list[str]:
-    size, best = compared_size(list(found)), front(list(found))
+def _pareto(everything: Sequence[Product]) -> list[str]:
+    size, best = compared_size(list(everything)), front(list(everything))
     shown = [
         Point(
-            one.bytes / 1e6,
+            product.bytes / 1e6,
             1e3 * here.seconds,
             str(number + 1),
-            f"{number + 1}: {one.run.name}, {megabytes(one.bytes)}, {milliseconds(here.seconds)}"
-            f"{'' if one.holds else ', does not hold'}",
-            one in best,
-            "good" if one in best else "calm" if one.holds else "bad",
+            f"{number + 1}: {product.run.name}, {megabytes(product.bytes)}, {milliseconds(here.seconds)}"
+            f"{'' if product.holds else ', does not hold'}",
+            product in best,
+            "good" if product in best else "calm" if product.holds else "bad",
         )
-        for number, one in enumerate(found)
-        if one.bytes is not None and (here := at(one, size))
+        for number, product in enumerate(everything)
+        if product.bytes is not None and (here := at(product, size))
     ]
     if not shown:
         return []
     chart = points("pareto", "Size against latency", ("MB", "ms a call"), shown)
     names = "; ".join(point.whole for point in shown)
-    said = f"Size against latency at {size}; the line joins what nothing that holds beats in both. {names}."
-    return [f"<figure>{chart}<figcaption>{text(said)}</figcaption></figure>\n"]
+    caption = f"Size against latency at {size}; the line joins what nothing that holds beats in both. {names}."
+    return [f"<figure>{chart}<figcaption>{text(caption)}</figcaption></figure>\n"]
 
 
-def _latency(found: Sequence[Product]) -> list[str]:
-    size = compared_size(list(found))
+def _latency(everything: Sequence[Product]) -> list[str]:
+    size = compared_size(list(everything))
     known = sorted(
-        ((here.seconds, one) for one in found if (here := at(one, size))), key=lambda pair: (pair[0], pair[1].run.name)
+        ((here.seconds, product) for product in everything if (here := at(product, size))),
+        key=lambda pair: (pair[0], pair[1].run.name),
     )
     if not known:
         return []
     shown = [
         Bar(
-            one.run.name,
+            product.run.name,
             seconds,
             milliseconds(seconds),
-            "good" if "fastest" in one.marks else "calm" if one.holds else "bad",
+            "good" if "fastest" in product.marks else "calm" if product.holds else "bad",
         )
-        for seconds, one in known
+        for seconds, product in known
     ]
     chart = bars("latency", f"Latency at {size}", shown)
-    said = f"Median latency of one call at {size}, the fastest first."
-    return [f"<figure>{chart}<figcaption>{text(said)}</figcaption></figure>\n"]
+    caption = f"Median latency of one call at {size}, the fastest first."
+    return [f"<figure>{chart}<figcaption>{text(caption)}</figcaption></figure>\n"]
 
 
-def _sizes_table(found: Sequence[Product]) -> str:
+def _sizes_table(everything: Sequence[Product]) -> str:
     """Latency and throughput at every size that was measured, as one table."""
     rows = [
         [
-            breakable(one.run.name),
+            breakable(product.run.name),
             text(here.size),
             milliseconds(here.seconds),
             milliseconds(here.p95),
             f"{here.rows_per_second:,.0f}" if here.rows_per_second else "-",
         ]
-        for one in found
-        for here in one.latencies
+        for product in everything
+        for here in product.latencies
     ]
     if not rows:
         return ""
@@ -186,10 +187,10 @@ def _front(variant: str, steps: Sequence[Tried], name: str) -> str:
         for step in steps
     ]
     chart = points(name, f"Search of {variant}", ("MB", "dB"), shown)
-    said = (
+    caption = (
         f"{variant}: the search's Pareto front. Each point: how many layers compute in float32; higher is less noise."
     )
-    return f"<figure>{chart}<figcaption>{text(said)}</figcaption></figure>\n"
+    return f"<figure>{chart}<figcaption>{text(caption)}</figcaption></figure>\n"
 
 
 # ---- what low precision adds
@@ -203,9 +204,9 @@ def of_noise(report: Report) -> str:
         headings = ("layer", "#signal to noise, dB", "#products cut off at 16 bits, dB")
         sheet = table(f"Noise by layer of {variant}", headings, rows)
         chart = bars(f"noise-{number_of}", f"Noise by layer of {variant}", shown)
-        said = f"{variant}: what rounding adds to each layer alone, as a share of its signal, the noisiest first."
+        caption = f"{variant}: what rounding adds to each layer alone, as a share of its signal, the noisiest first."
         parts.append(
-            f"<figure>{chart}<figcaption>{text(said)}</figcaption>"
+            f"<figure>{chart}<figcaption>{text(caption)}</figcaption>"
             f"<details><summary>{count(len(rows), 'layer')} as a table</summary>\n{sheet}</details></figure>\n"
         )
     charts = f'<div class="charts">{"".join(parts)}</div>\n' if parts else ""

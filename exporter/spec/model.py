@@ -146,7 +146,7 @@ class PrecisionSettings(Frozen):
 
 def _precisions(value: object) -> object:
     """Names alone are settings left as they are."""
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         if len(set(value)) != len(value):
             raise ValueError(f"precisions names something twice: {', '.join(value)}")
         return {name: PrecisionSettings() for name in value}
@@ -303,7 +303,7 @@ class Spec(Frozen):
 
     def without_verdict(self) -> Spec:
         """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
-        plain = {name: one.model_copy(update={"budget": Budget()}) for name, one in self.precisions.items()}
+        plain = {name: precision.model_copy(update={"budget": Budget()}) for name, precision in self.precisions.items()}
         defaults = {name: type(self).model_fields[name].default for name in ONLY_VERDICT}
         return self.model_copy(update={"precisions": plain, **defaults})
 
@@ -314,10 +314,10 @@ class Spec(Frozen):
             raise ValueError("precisions lacks fp32, which the others are made from and measured against")
         if plain != PrecisionSettings():
             raise ValueError("precisions.fp32 takes no settings: its budget is the spec's")
-        for name, one in self.precisions.items():
-            if one.ranges == "trained" and self.recipe is None and self.checkpoint is None:
+        for name, precision in self.precisions.items():
+            if precision.ranges == "trained" and self.recipe is None and self.checkpoint is None:
                 raise ValueError(f"precisions.{name}.ranges: trained needs a recipe to train by, or a checkpoint of it")
-            if missing := sorted(set(one.formats or ()) - set(self.formats)):
+            if missing := sorted(set(precision.formats or ()) - set(self.formats)):
                 raise ValueError(f"precisions.{name}.formats names {missing[0]}, which formats lacks")
         return self
 
@@ -349,7 +349,7 @@ class Spec(Frozen):
 
     @model_validator(mode="after")
     def _pipeline_fits(self) -> Spec:
-        fit(self.pipeline, {name: one.values for name, one in self.inputs.items()})
+        fit(self.pipeline, {name: declared.values for name, declared in self.inputs.items()})
         return self
 
     @model_validator(mode="after")
@@ -372,9 +372,9 @@ class Spec(Frozen):
         if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
             raise ValueError("'values: dataset' needs a recipe to take the held-out data from")
         ranges = {name: (dim.min, dim.max) for name, dim in self.dims.items()}
-        for name, one in self.inputs.items():
+        for name, declared in self.inputs.items():
             try:
-                check_values(one.values, one.dtype, ranges)
+                check_values(declared.values, declared.dtype, ranges)
             except ValueError as error:
                 raise ValueError(f"inputs.{name}.values: {error}") from error
         return self
@@ -383,8 +383,8 @@ class Spec(Frozen):
         """Each (format, precision) that is asked for: fp32 first, which the others are made from."""
         order = ["fp32", *(name for name in self.precisions if name != "fp32")]
         wanted = {name: self.precisions[name].formats or self.formats for name in order}
-        return tuple((one, name) for name in order for one in self.formats if one in wanted[name])
+        return tuple((form, name) for name in order for form in self.formats if form in wanted[name])
 
     def input_specs(self) -> tuple[TensorSpec, ...]:
         """The inputs in the order of the spec."""
-        return tuple(TensorSpec(name, one.dtype, tuple(one.shape)) for name, one in self.inputs.items())
+        return tuple(TensorSpec(name, declared.dtype, tuple(declared.shape)) for name, declared in self.inputs.items())

@@ -31,60 +31,60 @@ class Measure:
     names: tuple[str, ...] = (VALUE,)
     tolerance: float = 0.0
 
-    def unlike(self, wanted: State, given: State, *, dtypes: bool = False) -> str:
+    def unlike(self, wanted: State, actual: State, *, dtypes: bool = False) -> str:
         """In what a state differs from the one that is wanted; empty where it does not.
 
         Equal numbers of another dtype are a difference only where `dtypes` count.
         """
         for name in self.names:
             if name == CLASSES:  # what not both tell is no difference
-                if name in wanted and name in given and wanted[name] != given[name]:
-                    return f"{int(given[name])} classes, not {int(wanted[name])}"
+                if name in wanted and name in actual and wanted[name] != actual[name]:
+                    return f"{int(actual[name])} classes, not {int(wanted[name])}"
                 continue
-            said = "" if name == VALUE else f"'{name}': "
-            if (name in wanted) != (name in given):
-                return f"{said}{'missing' if name in wanted else 'too much'}"
-            if name in wanted and (difference := self._array(wanted[name], given[name], dtypes)):
-                return said + difference
+            prefix = "" if name == VALUE else f"'{name}': "
+            if (name in wanted) != (name in actual):
+                return f"{prefix}{'missing' if name in wanted else 'too much'}"
+            if name in wanted and (difference := self._array(wanted[name], actual[name], dtypes)):
+                return prefix + difference
         return ""
 
-    def _array(self, wanted: Array, given: Array, dtypes: bool) -> str:
-        if wanted.shape != given.shape:
-            return f"shape {list(given.shape)}, not {list(wanted.shape)}"
-        if dtypes and wanted.dtype != given.dtype:
-            return f"dtype {given.dtype.name}, not {wanted.dtype.name}"
-        return _numbers(wanted, given, self.tolerance)
+    def _array(self, wanted: Array, actual: Array, dtypes: bool) -> str:
+        if wanted.shape != actual.shape:
+            return f"shape {list(actual.shape)}, not {list(wanted.shape)}"
+        if dtypes and wanted.dtype != actual.dtype:
+            return f"dtype {actual.dtype.name}, not {wanted.dtype.name}"
+        return _numbers(wanted, actual, self.tolerance)
 
 
-def _numbers(wanted: Array, given: Array, tolerance: float) -> str:
+def _numbers(wanted: Array, actual: Array, tolerance: float) -> str:
     """Arrays of one shape; not-a-number equals itself."""
-    if np.array_equal(wanted, given):
+    if np.array_equal(wanted, actual):
         return ""
-    distance = distances(wanted, given)
-    far = distance > allowed(wanted, given, tolerance)
+    distance = distances(wanted, actual)
+    far = distance > allowed(wanted, actual, tolerance)
     if not far.any():
         return ""
-    finite = np.abs(wanted[np.isfinite(wanted) & np.isfinite(given)].astype("float64"))
+    finite = np.abs(wanted[np.isfinite(wanted) & np.isfinite(actual)].astype("float64"))
     return (
         f"by up to {float(distance.max()):.4g} in {far.mean():.1%} of {wanted.size} numbers, "
         f"the largest of which is {float(finite.max(initial=0.0)):.4g}"
     )
 
 
-def distances(wanted: Array, given: Array) -> Array:
+def distances(wanted: Array, actual: Array) -> Array:
     """How far each number is from the one that is wanted, as float64; not-a-number equals itself."""
-    plain, other = wanted.astype("float64"), given.astype("float64")
-    same = (wanted == given) | (np.isnan(plain) & np.isnan(other))
-    whole = "f" not in (wanted.dtype.kind, given.dtype.kind)
+    plain, other = wanted.astype("float64"), actual.astype("float64")
+    same = (wanted == actual) | (np.isnan(plain) & np.isnan(other))
+    whole = "f" not in (wanted.dtype.kind, actual.dtype.kind)
     with np.errstate(invalid="ignore"):  # one infinity less another
         apart = np.maximum(np.abs(plain - other), float(whole))  # float64 rounds whole numbers above 2**53
     return np.where(same, 0.0, np.where(np.isfinite(plain) & np.isfinite(other), apart, np.inf))
 
 
-def allowed(wanted: Array, given: Array, tolerance: float = 0.0) -> float:
+def allowed(wanted: Array, actual: Array, tolerance: float = 0.0) -> float:
     """The greatest distance of two numbers that count as equal. Labels, tokens and texts have to be just the same."""
-    floats = [_ROUNDING[array.dtype.name] for array in (wanted, given) if array.dtype.name in _ROUNDING]
-    values = wanted[np.isfinite(wanted) & np.isfinite(given)].astype("float64")
+    floats = [_ROUNDING[array.dtype.name] for array in (wanted, actual) if array.dtype.name in _ROUNDING]
+    values = wanted[np.isfinite(wanted) & np.isfinite(actual)].astype("float64")
     if values.size == 0 or (wanted.ndim < 2 and not floats):
         return 0.0
     rounding = max(floats, default=0.0) * float(np.abs(values).max())
@@ -110,8 +110,8 @@ def agreement(training: Sequence[Sequence[State]], deployment: Sequence[Replayed
     failed = any(sample.error for sample in deployment)
     ends, last = len(training[0]) - 1, min(len(sample.states) for sample in deployment) - 1
     if not failed and all(
-        not by.unlike(wanted[-1], given.states[-1], dtypes=True)
-        for wanted, given in zip(training, deployment, strict=True)
+        not by.unlike(wanted[-1], replayed.states[-1], dtypes=True)
+        for wanted, replayed in zip(training, deployment, strict=True)
     ):
         return Agreement(last, ends, whole=True)
     reached = _furthest(training, deployment, by, last, dtypes=False)
@@ -125,8 +125,10 @@ def _furthest(
 ) -> tuple[int, int]:
     for at in range(last, 0, -1):
         for beside in range(len(training[0]) - 1, 0, -1):
-            pairs = [(wanted[beside], given.states[at]) for wanted, given in zip(training, deployment, strict=True)]
-            recorded = [(wanted, given) for wanted, given in pairs if wanted]
-            if recorded and all(not by.unlike(wanted, given, dtypes=dtypes) for wanted, given in recorded):
+            pairs = [
+                (wanted[beside], replayed.states[at]) for wanted, replayed in zip(training, deployment, strict=True)
+            ]
+            recorded = [(wanted, actual) for wanted, actual in pairs if wanted]
+            if recorded and all(not by.unlike(wanted, actual, dtypes=dtypes) for wanted, actual in recorded):
                 return at, beside
     return 0, 0
