@@ -58,15 +58,15 @@ def start_from_family(name: str, source: str, repo: Path | None, folder: Path) -
     config = config_of(asked)
     steps, read = FAMILIES[family], _read(family, config)
     inputs = _inputs(steps, read.chain)
-    told = told_of(Deployed(config, {}, read.chain), inputs, DIMS)
-    if read.chain and inputs[0].key not in told.values:  # nothing scales the bytes of a picture
-        told = replace(told, values={**told.values, inputs[0].key: "uniform(0,255)"})
-    inputs = [_fixed(opened, told) for opened in inputs]
-    guessed = [dim for dim in _dims(inputs) if dim not in told.dims]
-    guessed += [f"values of {opened.key}" for opened in inputs[:1] if opened.key not in told.values]
+    deployed = told_of(Deployed(config, {}, read.chain), inputs, DIMS)
+    if read.chain and inputs[0].key not in deployed.values:  # nothing scales the bytes of a picture
+        deployed = replace(deployed, values={**deployed.values, inputs[0].key: "uniform(0,255)"})
+    inputs = [_fixed(opened, deployed) for opened in inputs]
+    guessed = [dim for dim in _dims(inputs) if dim not in deployed.dims]
+    guessed += [f"values of {opened.key}" for opened in inputs[:1] if opened.key not in deployed.values]
     guessed += [f"whether the net reads {opened.key}" for opened in inputs[1:]]
     model = {"family": family, "config": str(config), **({"repo": str(repo.absolute())} if repo else {})}
-    text = _text((name, source), model, (inputs, told), read)
+    text = _text((name, source), model, (inputs, deployed), read)
     written = write({path: text}, folder)
     return StartedFromFamily(written, tuple(opened.key for opened in inputs), tuple(guessed), read.unread)
 
@@ -114,9 +114,9 @@ def _made(step: Beside) -> Opened:
     return Opened(step.name, step.name, "float32", ("batch", step.heads, step.size, step.size))
 
 
-def _fixed(opened: Opened, told: Told) -> Opened:
+def _fixed(opened: Opened, deployed: Told) -> Opened:
     """The input with a number where a dim has one size alone."""
-    single = {name: sizes["min"] for name, sizes in told.dims.items() if sizes["min"] == sizes["max"]}
+    single = {name: sizes["min"] for name, sizes in deployed.dims.items() if sizes["min"] == sizes["max"]}
     shape = [single.get(size, size) if isinstance(size, str) else size for size in opened.shape]
     return Opened(opened.name, opened.key, opened.dtype, shape)
 
@@ -127,7 +127,7 @@ def _dims(inputs: Sequence[Opened]) -> list[str]:
 
 def _text(names: tuple[str, str], model: Mapping[str, str], taken: tuple[Sequence[Opened], Told], read: _Read) -> str:
     """A valid spec; what is a guess says so."""
-    (name, source), (inputs, told) = names, taken
+    (name, source), (inputs, deployed) = names, taken
     return "\n".join(
         [
             f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
@@ -142,9 +142,9 @@ def _text(names: tuple[str, str], model: Mapping[str, str], taken: tuple[Sequenc
             "# and then, instead, the file that it keeps beside the artifacts: checkpoint: FILE.safetensors",
             "",
             "inputs:   # the steps of the configuration say sizes and values",
-            *(f"  {line}" for line in _input_lines(inputs, told)),
+            *(f"  {line}" for line in _input_lines(inputs, deployed)),
             "dims:",
-            *(f"  {line}" for line in _dim_lines(inputs, told)),
+            *(f"  {line}" for line in _dim_lines(inputs, deployed)),
             "",
             "formats: [pir, pdmodel, onnx]",
             "engines: [jit_load, paddle_inference, onnxruntime]",
@@ -154,22 +154,22 @@ def _text(names: tuple[str, str], model: Mapping[str, str], taken: tuple[Sequenc
     )
 
 
-def _input_lines(inputs: Sequence[Opened], told: Told) -> Iterator[str]:
+def _input_lines(inputs: Sequence[Opened], deployed: Told) -> Iterator[str]:
     for number, opened in enumerate(inputs):
         usual = (
             "uniform(0,1)" if len(opened.shape) == 1 else "normal" if opened.real else f"integers(0,{opened.shape[1]})"
         )
-        values = told.values.get(opened.key) or usual
-        mark = "" if opened.key in told.values else "   # GUESSED: the values"
+        values = deployed.values.get(opened.key) or usual
+        mark = "" if opened.key in deployed.values else "   # GUESSED: the values"
         mark = "   # GUESSED: leave it out where the net does not read it" if number else mark
         shape = ", ".join(map(str, opened.shape))
         yield f'{yaml_text(opened.key)}: {{dtype: {opened.dtype}, shape: [{shape}], values: "{values}"}}{mark}'
 
 
-def _dim_lines(inputs: Sequence[Opened], told: Told) -> Iterator[str]:
+def _dim_lines(inputs: Sequence[Opened], deployed: Told) -> Iterator[str]:
     for dim in _dims(inputs):
-        sizes = ", ".join(f"{key}: {size}" for key, size in (told.dims.get(dim) or DIMS[dim]).items())
-        yield f"{dim}: {{{sizes}}}{'' if dim in told.dims else '   # GUESSED'}"
+        sizes = ", ".join(f"{key}: {size}" for key, size in (deployed.dims.get(dim) or DIMS[dim]).items())
+        yield f"{dim}: {{{sizes}}}{'' if dim in deployed.dims else '   # GUESSED'}"
 
 
 def _pipeline(read: _Read) -> Iterator[str]:

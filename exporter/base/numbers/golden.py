@@ -266,8 +266,8 @@ def _constants_kept(cases: Sequence[GoldenCase]) -> list[GoldenCase]:
     return kept
 
 
-def _same_numbers(one: GoldenOutput, other: GoldenOutput) -> bool:
-    return (one.shape, one.dtype, one.eager.tobytes()) == (other.shape, other.dtype, other.eager.tobytes())
+def _same_numbers(output: GoldenOutput, other: GoldenOutput) -> bool:
+    return (output.shape, output.dtype, output.eager.tobytes()) == (other.shape, other.dtype, other.eager.tobytes())
 
 
 def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> GoldenCase:

@@ -177,9 +177,9 @@ def _fits(facts: ModelFacts, request: DirectRequest) -> bool:
     )
 
 
-def _alike(asked: TensorSpec, own: TensorSpec) -> bool:
-    sizes = tuple(-1 if isinstance(size, str) else size for size in asked.shape)
-    return (asked.dtype, sizes) == (own.dtype, tuple(own.shape))
+def _alike(wished: TensorSpec, own: TensorSpec) -> bool:
+    sizes = tuple(-1 if isinstance(size, str) else size for size in wished.shape)
+    return (wished.dtype, sizes) == (own.dtype, tuple(own.shape))
 
 
 def _is_plain(name: str) -> bool:

@@ -57,8 +57,8 @@ class Answers:
         if not question.reuse or question.code not in (None, Path()):
             return run()[0]
         with unseen():
-            asked = _Asked.of(question, {**identity(self.device), "a file of the project": digest_of(self.counted)})
-            answer, why = self._recalled(asked)
+            keyed = _Asked.of(question, {**identity(self.device), "a file of the project": digest_of(self.counted)})
+            answer, why = self._recalled(keyed)
         what = question.reuse.format_map(question.request)
         self.tell(what, why)
         if answer is not None:
@@ -69,26 +69,26 @@ class Answers:
             self.tell_unkept(what, why)
         elif answer.get("whole", True):
             with unseen():
-                found = depends(seen, self.made, (*self.named, *self.also), self.counted)
-                if self._keep(asked, answer, found, began) and (believed := excused(found)):
+                dependencies = depends(seen, self.made, (*self.named, *self.also), self.counted)
+                if self._keep(keyed, answer, dependencies, began) and (believed := excused(dependencies)):
                     self.tell_believed(what, believed)
         return answer
 
-    def _recalled(self, asked: _Asked) -> tuple[dict[str, Any] | None, str]:
+    def _recalled(self, keyed: _Asked) -> tuple[dict[str, Any] | None, str]:
         """The answer of a record that holds, with the files that it names in their places; else why none does."""
         why = "this was not asked before"
-        for at, content in enumerate(self.store.records(asked.key)):
+        for at, content in enumerate(self.store.records(keyed.key)):
             try:
                 record = AnswerRecord.of(content)
-                unlike = difference(record.identity, asked.facts) or record.depends.difference()
+                unlike = difference(record.identity, keyed.facts) or record.depends.difference()
                 unlike = unlike or too_little_seen(_seen(record.depends), self.named)
-                if not unlike and not self._laid(record.objects, asked.places):
+                if not unlike and not self._laid(record.objects, keyed.places):
                     unlike = "the cache no longer holds what it wrote"
-                answer = None if unlike else asked.places.named(record.answer)
+                answer = None if unlike else keyed.places.named(record.answer)
             except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
             if answer is not None:
-                self.store.use(asked.key, content)
+                self.store.use(keyed.key, content)
                 saw(_seen(record.depends))
                 return answer, ""
             why = why if at else unlike
@@ -106,14 +106,14 @@ class Answers:
                 shutil.move(draft / str(number), into)
         return True
 
-    def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> bool:
+    def _keep(self, keyed: _Asked, answer: Mapping[str, Any], dependencies: Depends, began: int) -> bool:
         """Whether it could be kept."""
-        new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
-        meanwhile = self.project.changed(self.counted) or changed_since(began, found)
+        new, kept = keyed.places.new(keyed.contents), keyed.places.numbered(answer)
+        meanwhile = self.project.changed(self.counted) or changed_since(began, dependencies)
         if new is None or kept is None or meanwhile:
             return False  # nobody could make the same of it, or knows which of two contents was read
-        record = AnswerRecord(asked.facts, found, new, kept)
-        self.store.put(asked.key, record.content(), [asked.places.path(name) for name in new])
+        record = AnswerRecord(keyed.facts, dependencies, new, kept)
+        self.store.put(keyed.key, record.content(), [keyed.places.path(name) for name in new])
         return True
 
 

@@ -138,39 +138,39 @@ class Releases:
         key = sha256_bytes(canonical_json([_SCHEMA, "spec", content, where, code_digest()]))
         for record in self.store.records(key):
             return Asked(record["spec"])
-        asked = Asked.of(read())
-        self.store.put(key, {"spec": asked.spec, "objects": {}}, [])
-        return asked
+        question = Asked.of(read())
+        self.store.put(key, {"spec": question.spec, "objects": {}}, [])
+        return question
 
-    def find(self, asked: Asked, root: Path, say: Callable[[str], None]) -> Kept | str:
+    def find(self, question: Asked, root: Path, say: Callable[[str], None]) -> Kept | str:
         """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
-        found = self._find(asked, root)
-        if isinstance(found, str):
-            say(f"releasing {asked.name}: {found}")
-            self.tell(Step(asked.name, "the release", found))
+        kept = self._find(question, root)
+        if isinstance(kept, str):
+            say(f"releasing {question.name}: {kept}")
+            self.tell(Step(question.name, "the release", kept))
         else:
-            believed = excused(found.record.depends)
-            say(f"{asked.name} has not changed since it was released{f'; {believed}' if believed else ''}")
-            self.tell(Step(asked.name, "the release", believed, word="reused"))
-        return found
+            believed = excused(kept.record.depends)
+            say(f"{question.name} has not changed since it was released{f'; {believed}' if believed else ''}")
+            self.tell(Step(question.name, "the release", believed, word="reused"))
+        return kept
 
-    def _find(self, asked: Asked, root: Path) -> Kept | str:
-        key, why = asked.key, "it was not released before"
-        now, project = identity(asked.spec["device"]), self._project(asked, root, ())
+    def _find(self, question: Asked, root: Path) -> Kept | str:
+        key, why = question.key, "it was not released before"
+        now, project = identity(question.spec["device"]), self._project(question, root, ())
         if project is None:
             return _TOO_LARGE
         for at, content in enumerate(self.store.records(key)):
             try:
                 record = ReleaseRecord.of(content)
-                unlike = _difference(record, asked.spec, now, project)
-                found = None if unlike else self._at(root / asked.name, record)
+                unlike = _difference(record, question.spec, now, project)
+                kept = None if unlike else self._at(root / question.name, record)
             except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
-            if isinstance(found, Kept):
+            if isinstance(kept, Kept):
                 self.store.use(key, content)
-                return found
+                return kept
             if at == 0:
-                why = unlike or found or why
+                why = unlike or kept or why
         return why
 
     def _at(self, folder: Path, record: ReleaseRecord) -> Kept | str:
@@ -188,19 +188,19 @@ class Releases:
             replace_folder(draft, place)
         return kept
 
-    def _project(self, asked: Asked, root: Path, made: Iterable[Path]) -> Project | None:
+    def _project(self, question: Asked, root: Path, folders: Iterable[Path]) -> Project | None:
         """Return the files of the project without results; None where they are too many."""
-        results = root if not Path.cwd().is_relative_to(root.absolute()) else root / asked.name
-        leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *made)
+        results = root if not Path.cwd().is_relative_to(root.absolute()) else root / question.name
+        leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *folders)
         with contextlib.suppress(TooLargeError), unseen():
             return look_through(leave, self.store.folder / "index.json")
         return None
 
-    def answers(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Answers | None:
+    def answers(self, spec: Spec, root: Path, folders: tuple[Path, ...]) -> Answers | None:
         """What children answered before, for a release of this spec that has to be made."""
         from exporter.gate.reuse.answers import Answers
 
-        project = self._project(Asked.of(spec), root, made)
+        project = self._project(Asked.of(spec), root, folders)
         if project is None:
             return None
         counting = Counting.of(spec)
@@ -215,21 +215,21 @@ class Releases:
         def tell_believed(what: str, why: str) -> None:
             self.tell(Step(spec.name, what, why, word="kept"))
 
-        made = (root / spec.name, self.store.folder, *made)
-        told = (tell, tell_unkept, tell_believed)
-        return Answers(self.store, spec.device, project, counted, made, spec.depends, counting.names, *told)
+        folders = (root / spec.name, self.store.folder, *folders)
+        tellers = (tell, tell_unkept, tell_believed)
+        return Answers(self.store, spec.device, project, counted, folders, spec.depends, counting.names, *tellers)
 
     @contextmanager
-    def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
-        """Watch what a release reads inside the block; `made` are the folders of what it makes on its way."""
+    def keeping(self, spec: Spec, root: Path, folders: tuple[Path, ...]) -> Iterator[_Keeper]:
+        """Watch what a release reads inside the block; `folders` are those of what it makes on its way."""
         began, facts = time.time_ns(), identity(spec.device)
-        project = self._project(Asked.of(spec), root, made)
+        project = self._project(Asked.of(spec), root, folders)
         try:
             with watching() as seen:
                 keeper = _Keeper()
                 yield keeper
             if keeper.product is not None and project is not None:
-                results = [root / spec.name, self.store.folder, *made]
+                results = [root / spec.name, self.store.folder, *folders]
                 self._keep(spec, keeper.product, seen, (began, facts, project), results)
         finally:
             self.store.shrink()  # steps are kept where the release fails, too
@@ -240,7 +240,7 @@ class Releases:
         product: Passed,
         seen: Seen,
         before: tuple[int, Facts, Project],
-        made: list[Path],
+        folders: list[Path],
     ) -> None:
         """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
         began, facts, project = before
@@ -249,25 +249,25 @@ class Releases:
             return
         counting = Counting.of(spec)
         counted = counting.within(project.digests).digests(project.digests)
-        found = depends(seen, made, (*spec.depends, *counting.names), counted)
-        meanwhile = project.changed(counted) or changed_since(began, found)
+        dependencies = depends(seen, folders, (*spec.depends, *counting.names), counted)
+        meanwhile = project.changed(counted) or changed_since(began, dependencies)
         if why := (f"{meanwhile} changed meanwhile" if meanwhile else difference(facts, identity(spec.device))):
             self.tell(Step(spec.name, "the release", why, word="not kept"))
             return  # nobody knows which of the two contents was read
-        if believed := excused(found):
+        if believed := excused(dependencies):
             self.tell(Step(spec.name, "the release", believed, word="kept"))
         folder = product.bundle
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        asked = Asked.of(spec)
+        question = Asked.of(spec)
         record = ReleaseRecord(
-            spec=asked.spec,
+            spec=question.spec,
             day=_today() if spec.waivers else "",
             identity=facts,
             project=project.digests,
             counting=counting,
-            depends=found,
+            depends=dependencies,
             objects={path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
-            run=_best_run(asked.spec),
+            run=_best_run(question.spec),
             folder=folder.name,
             digest=product.digest,
             word=product.word,
@@ -276,7 +276,7 @@ class Releases:
             findings=product.findings,
             measured=product.measured,
         )
-        self.store.put(asked.key, record.content(), files)
+        self.store.put(question.key, record.content(), files)
 
 
 def releases(
@@ -335,8 +335,8 @@ def _best_run(spec: SpecContent) -> str:
 
 def _holds(place: Path, files: Mapping[str, str]) -> bool:
     """Whether a folder holds just these files, by their digests."""
-    found = {os.path.relpath(os.path.join(where, name), place) for where, _, names in os.walk(place) for name in names}  # noqa: PTH118
-    return found == set(files) and all(sha256_file(place / name) == digest for name, digest in files.items())
+    inside = {os.path.relpath(os.path.join(where, name), place) for where, _, names in os.walk(place) for name in names}  # noqa: PTH118
+    return inside == set(files) and all(sha256_file(place / name) == digest for name, digest in files.items())
 
 
 def _today() -> str:
