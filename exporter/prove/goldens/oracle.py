@@ -54,9 +54,9 @@ class _Form:
 
     def layer(self) -> Any:
         """The copy."""
-        made = self.make() if self._made is None else self._made
-        self._made = made if self.keep else None
-        return made
+        copied = self.make() if self._made is None else self._made
+        self._made = copied if self.keep else None
+        return copied
 
 
 @dataclass
@@ -102,12 +102,14 @@ class Oracle:
         moved = [self._run(form.layer(), inputs) for form in self.moved]
         exact = self._exact(inputs)
         others = moved if exact is None else [*moved, exact]
-        shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
+        shifting = {
+            name for name, value in eager.items() if any(outputs[name].shape != value.shape for outputs in others)
+        }
         if shifting:  # rows that a threshold lets through, as non-maximum suppression does
             gate = gate or f"rounding alone changes the shape of {', '.join(sorted(shifting))}"
         self._partial = partial
-        told = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
-        runs = self._enough([eager, *moved], exact, told, inputs)
+        floats = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
+        runs = self._enough([eager, *moved], exact, floats, inputs)
         truths = {}
         for name, value in eager.items():
             if name in shifting:
@@ -121,26 +123,26 @@ class Oracle:
 
         Any of them is right, so an output that they differ in is not determined by the model.
         """
-        given = []
+        answers = []
         for pick in (FIRST, LAST) if self.tied else ():
             with contextlib.suppress(EngineRefused), choosing(pick):
-                given.append(self._run(self.eager, inputs))
-        return given
+                answers.append(self._run(self.eager, inputs))
+        return answers
 
     def _enough(
-        self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, told: list[str], inputs: TensorMap
+        self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, floats: list[str], inputs: TensorMap
     ) -> list[dict[str, Array]]:
-        """Add runs, twice as many moved ones each time, until e_ref of each output `told` is known well enough."""
+        """Add runs, twice as many moved ones each time, until e_ref of each output of `floats` is known well enough."""
         runs, further = list(runs), list(self.further)
         while further:
-            open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
+            open_ends = [name for name in floats if self._truth(name, runs, exact).allowance > ENOUGH]
             if not open_ends:
                 break
             still = any(unmoved([run[name] for run in runs]) for name in open_ends)
             count = min(len(runs) - 1, len(further))
             for form in further[:count]:
                 again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if still else inputs)
-                if all(again[name].shape == runs[0][name].shape for name in told):
+                if all(again[name].shape == runs[0][name].shape for name in floats):
                     runs.append(again)
             del further[:count]
         return runs
@@ -177,9 +179,9 @@ class Oracle:
         if way.proven:
             return ""
         with way.around:
-            found = second_difference(lambda moved: self._run(layer, moved), inputs)
-        way.proven = found <= FAKE
-        return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
+            difference = second_difference(lambda moved: self._run(layer, moved), inputs)
+        way.proven = difference <= FAKE
+        return "" if way.proven else f"a second difference of {difference:.2g} shows float32 inside"
 
     def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
         """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
@@ -232,8 +234,8 @@ class _Around(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self._stack = contextlib.ExitStack()
-        for one in self._contexts:
-            self._stack.enter_context(one())
+        for context in self._contexts:
+            self._stack.enter_context(context())
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()

@@ -37,16 +37,16 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
     Raises:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
     """
-    found: list[Blame] = []
+    blames: list[Blame] = []
     for run in runs:
         claim = _first(search.bench, run, search.verdict)
         # What could not be judged is eager's doing, whichever engine ran: once is enough.
-        if claim is None or (found and search.verdict.of(claim).outcome is Outcome.INCONCLUSIVE):
+        if claim is None or (blames and search.verdict.of(claim).outcome is Outcome.INCONCLUSIVE):
             continue
         blame = _localise(search, run, claim)
         if blame is not None:
-            found.append(blame)
-    return tuple(found)
+            blames.append(blame)
+    return tuple(blames)
 
 
 def _localise(search: Search, run: Run, claim: Claim) -> Blame | None:
@@ -80,17 +80,25 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
 
     Where only the stored tensors or all cases together are wrong, the one that is furthest off.
     """
-    sizes = {case.name: sum(math.prod(one.shape) for one in case.outputs.values()) for case in bench.cases}
-    both = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
-    own = [one for one in both if one.kind == OUTPUTS and one.case in sizes]  # others have no values of their own
-    idle = [one for one in own if verdict.of(one).outcome is Outcome.INCONCLUSIVE and verdict.of(one).stage == "plan"]
-    failed = [one for one in own if one not in idle and verdict.of(one).outcome not in (Outcome.MATCH, Outcome.WAIVED)]
+    sizes = {case.name: sum(math.prod(output.shape) for output in case.outputs.values()) for case in bench.cases}
+    both = [claim for claim in verdict.plan if (claim.variant, claim.engine) == (run.variant, run.engine)]
+    own = [
+        claim for claim in both if claim.kind == OUTPUTS and claim.case in sizes
+    ]  # others have no values of their own
+    idle = [
+        claim
+        for claim in own
+        if verdict.of(claim).outcome is Outcome.INCONCLUSIVE and verdict.of(claim).stage == "plan"
+    ]
+    failed = [
+        claim for claim in own if claim not in idle and verdict.of(claim).outcome not in (Outcome.MATCH, Outcome.WAIVED)
+    ]
     if failed:
-        by_value = [one for one in failed if verdict.of(one).outcome in _BY_VALUE] or failed
-        return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))
+        by_value = [claim for claim in failed if verdict.of(claim).outcome in _BY_VALUE] or failed
+        return min(by_value, key=lambda claim: (":" in claim.case, sizes[claim.case], claim))
     suspect = run.format != "source" and _stored_wrong(run, verdict)
-    suspect |= any(verdict.of(one).outcome is Outcome.MISMATCH for one in both)
-    return max(own, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None) if suspect else None
+    suspect |= any(verdict.of(claim).outcome is Outcome.MISMATCH for claim in both)
+    return max(own, key=lambda claim: (_ratio_of(verdict.of(claim)), claim), default=None) if suspect else None
 
 
 def _stored_wrong(run: Run, verdict: Verdict) -> bool:

@@ -69,12 +69,12 @@ class Agreement(Proof):
         seed = [harness.spec.seed, _seed(harness)]
         inputs = fresh_inputs(harness.spec, known, seed)
         answers = _answers(harness, inputs)
-        found = _judged(claims, answers)
-        if any(evidence.outcome is Outcome.MISMATCH for evidence in found.values()):  # by chance, or in any draw?
+        judged = _judged(claims, answers)
+        if any(evidence.outcome is Outcome.MISMATCH for evidence in judged.values()):  # by chance, or in any draw?
             again = fresh_inputs(harness.spec, known, seed, turn=1)
-            found = _judged(claims, _joined(answers, _answers(harness, again)))
+            judged = _judged(claims, _joined(answers, _answers(harness, again)))
         new = any(is_new(draw, known) for draws in inputs.values() for draw in draws)
-        return {claim: _told(evidence, new) for claim, evidence in found.items()}
+        return {claim: _told(evidence, new) for claim, evidence in judged.items()}
 
 
 def _judged(claims: Sequence[Claim], answers: Mapping[Run, _Drawn | Evidence]) -> dict[Claim, Evidence]:
@@ -109,8 +109,8 @@ def _answers(harness: Harness, inputs: _Drawn) -> dict[Run, _Drawn | Evidence]:
 
 
 def _told(evidence: Evidence, new: bool) -> Evidence:
-    said = "" if new else "every input that was drawn is a recorded one: the spec allows few others"
-    return replace(evidence, provider="fresh inputs", reason=evidence.reason or said)
+    note = "" if new else "every input that was drawn is a recorded one: the spec allows few others"
+    return replace(evidence, provider="fresh inputs", reason=evidence.reason or note)
 
 
 _FRESH = "fresh.safetensors"
@@ -162,8 +162,8 @@ def _seed(harness: Harness) -> int:
 def _answer(harness: Harness, run: Run, inputs: _Drawn, into: Path) -> _Drawn | Evidence:
     """What one run gives for all draws, or why it gives nothing."""
     if not _ended(harness, run):
-        said = "not compared, since it does not come to its end on the recorded inputs"
-        return Evidence(Outcome.INCONCLUSIVE, said, stage="run")
+        reason = "not compared, since it does not come to its end on the recorded inputs"
+        return Evidence(Outcome.INCONCLUSIVE, reason, stage="run")
     bench, setting = harness.bench, harness.setting
     names = [f"{size}/{at}" for size, draws in inputs.items() for at in range(len(draws))]
     into.mkdir()
@@ -173,10 +173,10 @@ def _answer(harness: Harness, run: Run, inputs: _Drawn, into: Path) -> _Drawn | 
         answer = job.run(into, bench.bounded(run, setting, _COST))
         if answer.refusal:
             return Evidence(Outcome.CRASHED, f"{run.engine} refuses inputs drawn anew: {answer.refusal}", stage="run")
-        given = iter([load(into / f"{at}.safetensors") for at in range(len(names))])
+        loaded = iter([load(into / f"{at}.safetensors") for at in range(len(names))])
     except ExporterError as error:
         return Evidence(Outcome.CRASHED, f"{run.engine} on inputs drawn anew: {error}", stage="run")
-    return {size: [next(given) for _ in draws] for size, draws in inputs.items()}
+    return {size: [next(loaded) for _ in draws] for size, draws in inputs.items()}
 
 
 def _judge(run: Run, answers: Mapping[Run, _Drawn | Evidence]) -> Evidence:
@@ -184,19 +184,19 @@ def _judge(run: Run, answers: Mapping[Run, _Drawn | Evidence]) -> Evidence:
     own = answers[run]
     if isinstance(own, Evidence):
         return own
-    known = {other: given for other, given in answers.items() if not isinstance(given, Evidence)}
-    found = {other: furthest(own, known[other], run, other) for other in _others(run, list(known))}
-    unlike = {other: said for other, (said, _) in found.items() if said}
+    known = {other: answer for other, answer in answers.items() if not isinstance(answer, Evidence)}
+    farthest = {other: furthest(own, known[other], run, other) for other in _others(run, list(known))}
+    unlike = {other: difference for other, (difference, _) in farthest.items() if difference}
     compared = sum(value.size for draws in own.values() for outputs in draws for value in outputs.values())
-    if not found:
+    if not farthest:
         return _ALONE
-    if 2 * len(unlike) > len(found):
-        other, said = next(iter(unlike.items()))
+    if 2 * len(unlike) > len(farthest):
+        other, difference = next(iter(unlike.items()))
         name = "eager" if other.format == "source" else other.variant
-        return Evidence(Outcome.MISMATCH, f"on inputs that nobody recorded, {said} {name}", elements=compared)
+        return Evidence(Outcome.MISMATCH, f"on inputs that nobody recorded, {difference} {name}", elements=compared)
     if not compared:
         return Evidence(Outcome.VACUOUS, "inputs drawn anew give outputs without a number")
-    apart = max(far for said, far in found.values() if not said)
+    apart = max(far for difference, far in farthest.values() if not difference)
     return Evidence(Outcome.MATCH, elements=compared, metrics={"apart": apart})
 
 
@@ -226,19 +226,19 @@ def furthest(own: _Drawn, other: _Drawn, run: Run, against: Run) -> tuple[str, f
     return "", most
 
 
-def _apart(one: Array, other: Array | None) -> float:
+def _apart(value: Array, other: Array | None) -> float:
     """How far two results are apart; infinitely far if one has another shape or dtype."""
-    if other is None or one.shape != other.shape or one.dtype.kind != other.dtype.kind:
+    if other is None or value.shape != other.shape or value.dtype.kind != other.dtype.kind:
         return float("inf")
-    if one.size == 0:
+    if value.size == 0:
         return 0.0
-    if one.dtype.kind != "f":
-        return float(np.mean(one != other))
-    finite = np.isfinite(one) & np.isfinite(other)
-    strange = float(np.mean(~finite & (one != other) & ~(np.isnan(one) & np.isnan(other))))
+    if value.dtype.kind != "f":
+        return float(np.mean(value != other))
+    finite = np.isfinite(value) & np.isfinite(other)
+    strange = float(np.mean(~finite & (value != other) & ~(np.isnan(value) & np.isnan(other))))
     if strange > FP32.real:
         return 1.0
-    wide = one[finite].astype("float64"), other[finite].astype("float64")
+    wide = value[finite].astype("float64"), other[finite].astype("float64")
     size = max(norms(wide[0])[1], norms(wide[1])[1])
     return max(strange, norms(wide[0] - wide[1])[1] / size if size >= SMALLEST_SCALE else 0.0)
 

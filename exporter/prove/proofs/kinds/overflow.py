@@ -57,25 +57,29 @@ def prove_pairs(artifact: Artifact, folder: Path, promised: str, *, in_16_bits: 
     except BundleError as error:
         return Evidence(Outcome.CRASHED, f"cannot be read: {error}", stage="load"), []
     if weights:
-        said = "no product is one of 8 bits: weights alone are stored in 8 or 16, and their layers compute in float32"
-        return Evidence(Outcome.MATCH, said, elements=weights, provider="by arithmetic"), []
+        reason = "no product is one of 8 bits: weights alone are stored in 8 or 16, and their layers compute in float32"
+        return Evidence(Outcome.MATCH, reason, elements=weights, provider="by arithmetic"), []
     if not layers:
         return Evidence(Outcome.VACUOUS, "no product of 8 bits was found in the file, so this proves nothing"), []
     elements = sum(kernel.pairs.total for kernel in layers)
     metrics = {"largest_sum": float(max(abs(kernel.pairs.worst) for kernel in layers))}
     worst = _worst_first(layers)
     if not worst:
-        said = f"two products of a layer add up to {metrics['largest_sum']:,.0f} at most, and 16 bits hold {HIGHEST:,}"
-        return Evidence(Outcome.MATCH, said, elements=elements, metrics=metrics, provider="by arithmetic"), []
-    said = _told(worst, len(layers), artifact)
+        reason = (
+            f"two products of a layer add up to {metrics['largest_sum']:,.0f} at most, and 16 bits hold {HIGHEST:,}"
+        )
+        return Evidence(Outcome.MATCH, reason, elements=elements, metrics=metrics, provider="by arithmetic"), []
+    reason = _told(worst, len(layers), artifact)
     if promised == "any":
-        said += "; `cpu: any` promises that none does: release it again, or ask for `cpu: vnni`"
+        reason += "; `cpu: any` promises that none does: release it again, or ask for `cpu: vnni`"
     elif in_16_bits:
-        said = f"it is made for CPUs with VNNI, and this one has none: {said}; `cpu: any` writes one that is right here"
+        reason = (
+            f"it is made for CPUs with VNNI, and this one has none: {reason}; `cpu: any` writes one that is right here"
+        )
     else:
-        note = f"{artifact.variant} is made for CPUs with VNNI, as this one: {said}; `cpu: any` suits every x86"
-        return Evidence(Outcome.MATCH, said, elements=elements, metrics=metrics, provider="by arithmetic"), [note]
-    return Evidence(Outcome.MISMATCH, said, elements=elements, metrics=metrics, provider="by arithmetic"), []
+        note = f"{artifact.variant} is made for CPUs with VNNI, as this one: {reason}; `cpu: any` suits every x86"
+        return Evidence(Outcome.MATCH, reason, elements=elements, metrics=metrics, provider="by arithmetic"), [note]
+    return Evidence(Outcome.MISMATCH, reason, elements=elements, metrics=metrics, provider="by arithmetic"), []
 
 
 def _weights_alone(artifact: Artifact, folder: Path) -> int:

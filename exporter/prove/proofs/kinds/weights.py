@@ -88,9 +88,9 @@ def _has_tensors(subject: Subject) -> bool:
     """
     spec = subject.spec
     promised = spec.recipe is not None or spec.checkpoint is not None
-    plain = [one for one in subject.artifacts.values() if one.precision == "fp32"]
-    stateless = bool(plain) and all(one.details.get("stateless") for one in plain)
-    shown = not stateless and any(one.weights for one in subject.artifacts.values())
+    plain = [artifact for artifact in subject.artifacts.values() if artifact.precision == "fp32"]
+    stateless = bool(plain) and all(artifact.details.get("stateless") for artifact in plain)
+    shown = not stateless and any(artifact.weights for artifact in subject.artifacts.values())
     return promised or bool(subject.parameters) or shown
 
 
@@ -169,13 +169,13 @@ def prove_trained(
     held = set(origins.values()).union(*(_named(parts[name], trained) for name in folded))
     same = {trained[own] for own in held}  # a tensor that two sublayers share is stored once
     lacking = sorted(own for own, content in trained.items() if content not in same)
-    said = [f"{len(origins)} tensors by name"]
-    said += [f"{len(again)} folded out of trained ones, computed again"] if again else []
-    said += [f"{len(unproven)} folded out of trained ones, not computed again"] if unproven else []
-    said += [f"{len(foreign)} traced to nothing, as '{foreign[0]}'"] if foreign else []
-    said += [f"{len(lacking)} of the layer's are not stored, as '{lacking[0]}'"] if lacking else []
+    counted = [f"{len(origins)} tensors by name"]
+    counted += [f"{len(again)} folded out of trained ones, computed again"] if again else []
+    counted += [f"{len(unproven)} folded out of trained ones, not computed again"] if unproven else []
+    counted += [f"{len(foreign)} traced to nothing, as '{foreign[0]}'"] if foreign else []
+    counted += [f"{len(lacking)} of the layer's are not stored, as '{lacking[0]}'"] if lacking else []
     proven = sum(elements[name] for name in (*origins, *again)) or sum(elements[name] for name in folded)
-    return _matched(proven, "; ".join(said), whole=not foreign and not lacking and not unproven)
+    return _matched(proven, "; ".join(counted), whole=not foreign and not lacking and not unproven)
 
 
 def origins_of(artifact: Artifact, trained: Mapping[str, str]) -> dict[str, str]:
@@ -198,10 +198,10 @@ def _named(digests: frozenset[str], trained: Mapping[str, str]) -> set[str]:
     return {own for own, content in trained.items() if content in digests}
 
 
-def _matched(elements: int, said: str, *, whole: bool) -> Evidence:
+def _matched(elements: int, reason: str, *, whole: bool) -> Evidence:
     if not elements:
         return Evidence(Outcome.VACUOUS, "no stored tensor is one of the layer's, so this proves nothing")
-    return Evidence(Outcome.MATCH, said, elements=elements, bit_equal=whole, provider="by content")
+    return Evidence(Outcome.MATCH, reason, elements=elements, bit_equal=whole, provider="by content")
 
 
 def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
@@ -224,8 +224,8 @@ def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence
     if not proven:
         return Evidence(Outcome.VACUOUS, "no stored tensor is a weight of fp32's, so this proves nothing")
     total = sum(tensor.size for tensor in stored.values())
-    said = f"{proven:,} of {total:,} stored numbers are fp32's weights, rounded; the others are judged by the noise"
-    return Evidence(Outcome.MATCH, said, elements=proven, provider="by content")
+    reason = f"{proven:,} of {total:,} stored numbers are fp32's weights, rounded; the others are judged by the noise"
+    return Evidence(Outcome.MATCH, reason, elements=proven, provider="by content")
 
 
 def _not_rounded(exact: Mapping[str, Array], stored: Mapping[str, Array], layer: Mapping[str, Any]) -> str:
@@ -272,9 +272,9 @@ def prove_halved(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
             return Evidence(Outcome.MISMATCH, f"tensor '{name}' is not fp32's, rounded to the nearest fp16")
     if not halved:
         return Evidence(Outcome.VACUOUS, "no stored tensor is fp16, so this proves nothing")
-    total = sum(one.elements for one in stored.values())
-    said = f"{halved:,} of {total:,} stored numbers are fp32's, rounded to fp16; the others are as they were"
-    return Evidence(Outcome.MATCH, said, elements=halved, provider="by content")
+    total = sum(tensor.elements for tensor in stored.values())
+    reason = f"{halved:,} of {total:,} stored numbers are fp32's, rounded to fp16; the others are as they were"
+    return Evidence(Outcome.MATCH, reason, elements=halved, provider="by content")
 
 
 def _same(want: Array, got: Array) -> bool:
