@@ -33,7 +33,8 @@ E_REF_TIMES, MANY = 24.0, 64
 #: of equal numbers, and a variance of hardly any, are nothing but the rounding of one order of adding, which all runs
 #: of eager share: another order errs up to 6.3 times as much as they show (measured: a variance over an image with one
 #: pixel, in ONNX Runtime and oneDNN; 4.1 for an instance norm of it in OpenVINO).
-CONSTANT, CONSTANT_TIMES = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones"), 4.0
+CONSTANT = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones", ":all_zeros")
+CONSTANT_TIMES = 4.0
 #: How the kinds of cases begin in which rows of one input hold the ends of its range, or what is not finite. There
 #: eager may have no answer, in these rows: which numbers are finite is compared, and the values of those that are.
 ROWS_OF, NOT_FINITE_IN = "rows_of_", "not_finite_in_"

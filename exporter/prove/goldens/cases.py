@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from exporter.spec.model import Spec
 
 #: What the typical case becomes, in order: strange values first, of real numbers (`zeros` to `one_hot`), of whole ones
-#: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones`
-#: and `all_but_one`); then changes that must leave each row as it was.
+#: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones` to
+#: `all_zeros`, without which no case would tell what `any` gives); then changes that must leave each row as it was.
 REAL = ("zeros", "large", "tiny", "one_hot")
 WHOLE = ("smallest", "largest", "distinct", "sorted", "repeated")
-MASKS = ("all_ones", "all_but_one", "sorted")
-STRANGE = (*REAL, *WHOLE, "all_ones", "all_but_one", "padded")
+MASKS = ("all_ones", "all_but_one", "sorted", "all_zeros")
+STRANGE = (*REAL, *WHOLE, "all_ones", "all_but_one", "all_zeros", "padded")
 INVARIANT = ("equal_rows", "reversed", "one_row")
 #: Those that need two elements in a row, else they change nothing.
 _OF_ROWS = ("distinct", "sorted", "repeated", "all_but_one")
@@ -111,7 +111,8 @@ def kinds_of(declared: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
     last = declared.shape[-1] if declared.shape else 1
     size = dims[last] if isinstance(last, str) else last
     kinds = () if high - low < 2 else MASKS if (low, high) == (0, 2) else WHOLE
-    return tuple(kind for kind in kinds if size > 1 or kind not in _OF_ROWS)
+    unfit = (*(() if size > 1 else _OF_ROWS), *(() if declared.empty_rows else ("all_zeros",)))
+    return tuple(kind for kind in kinds if kind not in unfit)
 
 
 def declared_range(declared: Input, dims: Mapping[str, int]) -> tuple[int, int] | None:

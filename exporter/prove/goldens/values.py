@@ -210,8 +210,8 @@ def _real(kind: str, value: Array) -> Array:
 def _whole(declared: Input, case: Case, value: Array) -> Array:
     """Ids, lengths and masks, within the range that the spec declares."""
     low, high = declared_range(declared, case.dims) or (0, 0)
-    if case.kind in ("smallest", "largest", "all_ones"):
-        return np.full_like(value, low if case.kind == "smallest" else high - 1)
+    if case.kind in ("smallest", "largest", "all_ones", "all_zeros"):
+        return np.full_like(value, low if case.kind in ("smallest", "all_zeros") else high - 1)
     changed = value.copy()
     if case.kind == "distinct":  # as far as the range goes; then from its beginning
         generator = np.random.default_rng([case.seed, 2])

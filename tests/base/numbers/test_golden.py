@@ -136,7 +136,7 @@ def test_cases_that_are_named_after_one_are_related_to_it() -> None:
     assert repeated == ["batch=2", "batch=2"], "the first again, and the largest: they have nine rows each"
 
 
-CONSTANT_KINDS = ("zeros", "one_hot", "padded", "smallest", "largest", "all_ones")
+CONSTANT_KINDS = ("zeros", "one_hot", "padded", "smallest", "largest", "all_ones", "all_zeros")
 
 
 @pytest.mark.parametrize(

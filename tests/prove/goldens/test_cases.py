@@ -193,13 +193,14 @@ def test_strange_ids_lengths_and_masks_are_what_they_say() -> None:
     assert (drawn["all_but_one"]["mask"][:, :-1] == 1).all() and not drawn["all_but_one"]["mask"][:, -1].any()
     for kind in ("smallest", "largest", "distinct", "repeated"):
         assert np.array_equal(drawn[kind]["mask"], base["mask"])
-    for kind in ("all_ones", "all_but_one"):
+    assert not drawn["all_zeros"]["mask"].any()
+    for kind in ("all_ones", "all_but_one", "all_zeros"):
         assert np.array_equal(drawn[kind]["ids"], base["ids"])
 
 
 def test_whole_numbers_have_no_cases_of_real_ones() -> None:
     kinds = {case.kind for case in plan_cases(ids(ids=IDS))}
-    assert not kinds & {"zeros", "large", "tiny", "one_hot", "all_ones", "all_but_one"}
+    assert not kinds & {"zeros", "large", "tiny", "one_hot", "all_ones", "all_but_one", "all_zeros"}
     single = ids(size=("float32", ["batch", 2], "integers(160,161)"))
     assert {case.kind for case in plan_cases(single)} <= {"", "equal_rows", "reversed", "one_row"}
     both = {case.kind for case in plan_cases(ids(ids=IDS, x=REAL))}
@@ -317,12 +318,12 @@ def test_what_is_declared_of_whole_numbers_decides_the_strange_ones() -> None:
         return {case.kind for case in plan_cases(spec({"batch": Dim(min=2, typical=4, max=6)}, **described))} - {""}
 
     rows = {"equal_rows", "reversed", "rows_of_ids"}
-    assert kinds("integers(0,2)") == {"all_ones", "all_but_one", "sorted"} | rows
+    assert kinds("integers(0,2)") == {"all_ones", "all_but_one", "sorted", "all_zeros"} | rows
     assert kinds("integers(0,3)") == set(WHOLE) | rows
     assert kinds("integers(1,3)") == set(WHOLE) | rows
     assert kinds("integers(0,1)") == rows - {"rows_of_ids"}, "one value alone is no range"
     assert kinds("integers(0,9)", size=1) == {"smallest", "largest"} | rows
-    assert kinds("integers(0,2)", size=1) == {"all_ones"} | rows
+    assert kinds("integers(0,2)", size=1) == {"all_ones", "all_zeros"} | rows
     assert kinds("integers(0,9)", dtype="float32") == set(WHOLE) | rows
 
 
