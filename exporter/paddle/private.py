@@ -58,7 +58,7 @@ _CORE = (
     ),
     *("clear_low_precision_op_list", "get_low_precision_op_list"),
     *("need_type_promotion_old_ir", "get_promote_dtype_old_ir", "is_common_dtype_for_scalar"),
-    "default_cpu_generator",
+    *("default_cpu_generator", "_get_all_register_op_kernels"),
     *(f"host_memory_stat_{what}_value" for what in ("current", "peak", "reset_peak")),
     *(f"device_memory_stat_{what}_value" for what in ("current", "peak", "reset_peak")),
 )
@@ -99,6 +99,8 @@ NAMES: Mapping[str, Name] = {
     "convert_into_variable": Name("paddle.base.dygraph.base._convert_into_variable"),
     "convert_to_proto_type": Name("paddle.base.framework.convert_to_proto_type"),
     "convert_dtype": Name("paddle.base.data_feeder.convert_dtype"),
+    "check_dtype": Name("paddle.base.data_feeder.check_dtype"),
+    "replace_ellipsis": Name("paddle.base.variable_index.replace_ellipsis"),
     "promoted_slots": Name("paddle.base.framework.SUPPORT_PROMOTION_OPS_AND_INPUTNAME"),
     "sunk": Name(
         "paddle.base.dygraph.generated_tensor_methods_patch",
