@@ -149,11 +149,10 @@ def test_a_forward_without_end_is_ended(refused_convert: Callable[..., Done], mo
 
 
 def test_a_forward_that_eats_without_end_is_ended_before_the_machine_is(workplace: Path) -> None:
-    """On a machine with 700 MB left, as far as psutil can see; the limit is nine tenths of that."""
+    """On a machine with 700 MB left, as far as we can see; the limit is nine tenths of that."""
     small = (
-        "import psutil\n"
-        "known = psutil.virtual_memory\n"
-        "psutil.virtual_memory = lambda: known()._replace(available=700 << 20)\n"
+        "from exporter.process import workers\n"
+        "workers.available = lambda: 700 << 20\n"
         "from exporter.cli import main\n"
         "main()"
     )

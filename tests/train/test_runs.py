@@ -11,6 +11,8 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
+from exporter.gate.counts import Counting
+from exporter.gate.project import Project
 from exporter.gate.reuse import release as cached
 from exporter.gate.reuse.depends import Depends
 from exporter.gate.reuse.records import ReleaseRecord
@@ -175,9 +177,10 @@ def test_a_seed_that_the_spec_gives_is_kept_to(home: Path) -> None:
 def test_another_best_run_is_another_release(home: Path) -> None:
     first, _ = made(home, 0.9)
     asked = cached.Asked.of(spec()).spec
-    record = ReleaseRecord(asked, "", {}, Depends(), {}, first.name, "", "", "", "", None, None, None)
+    nothing = Counting((), (), (), ())
+    record = ReleaseRecord(asked, "", {}, {}, nothing, Depends(), {}, first.name, "", "", "", "", None, None, None)
     better, _ = made(home, 0.95, seed=1)
-    assert cached._difference(record, asked, {}) == f"the best run of its recipe is {better.name}"
+    assert cached._difference(record, asked, {}, Project({}, {})) == f"the best run of its recipe is {better.name}"
     assert cached._best_run({**asked, "checkpoint": "w.safetensors"}) == ""
     assert cached._best_run({**asked, "recipe": None}) == ""
 

@@ -176,12 +176,12 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
     """Yield every impostor with its name; those that equal the truth by construction are left out.
 
     `stranger` is the truth of another case, of whatever shape: it is repeated or cut to fit. `batched` says that the
-    first dimension counts rows. The mean of what is one number throughout is that number, as an expanded scalar is;
-    another case tells whether it is the right one.
+    first dimension counts rows. What is one number throughout in the other case, too, as an expanded scalar is, has no
+    other mean; the other case tells whether it is the right one.
     """
     yield "zeros", np.zeros_like(truth)
-    unrelated = stranger is not None and stranger.size > 0
-    if truth.size > 1 and truth.dtype.kind == "f" and not (unrelated and np.all(truth == truth.flat[0])):
+    expanded = stranger is not None and all(part.size and np.all(part == part.flat[0]) for part in (truth, stranger))
+    if truth.size > 1 and truth.dtype.kind == "f" and not expanded:
         yield _MEAN, np.full_like(truth, truth.mean())
     if batched and truth.ndim and not np.array_equal(truth, truth[::-1]):
         yield _REVERSED, truth[::-1]

@@ -112,6 +112,7 @@ class TestImpostors:
             (np.array([[1.0], [2.0]]), None, False, ["zeros", "the mean"]),
             (np.array([[5.0], [5.0]]), np.array([7.0]), True, ["zeros", "another case's output"]),
             (np.array([[5.0], [5.0]]), np.empty(0), True, ["zeros", "the mean"]),
+            (np.array([[5.0], [5.0]]), np.array([[7.0], [8.0]]), True, ["zeros", "the mean", "another case's output"]),
             (np.array([[5.0], [6.0]]), np.array([7.0]), False, ["zeros", "the mean", "another case's output"]),
             (np.array([2.0]), np.zeros(0), False, ["zeros"]),
             (np.array(2.0), np.array([3.0]), True, ["zeros", "another case's output"]),

@@ -21,7 +21,7 @@ from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
 from exporter.steps.answer import AnswerRequest
 from exporter.steps.answer import judge as judge_answer
-from exporter.steps.base import VALUE
+from exporter.steps.base import CLASSES, VALUE
 from exporter.steps.chain import read_chain, steps_of
 from exporter.steps.judge import Judged, SideRequest
 from exporter.steps.judge import judge as judge_side
@@ -127,7 +127,7 @@ class TestProve:
         at_hand = with_material(tmp_path, said(tolerance=0.25))
         proven = plugin.prove([BEFORE, AFTER, *ANSWERS], at_hand)
         assert [evidence.outcome for evidence in proven.values()] == [Outcome.MATCH] * 4
-        assert [evidence.elements for evidence in proven.values()] == [6, 2, 2, 2]
+        assert [evidence.elements for evidence in proven.values()] == [6, 4, 2, 2], "a class, and how many there are"
         assert {evidence.provider for evidence in proven.values()} == {"by steps"}
         assert {evidence.reason for evidence in proven.values()} == {""}
         assert [job for job, _ in children.asked] == [judge_side, judge_side, judge_answer, judge_answer]
@@ -138,10 +138,13 @@ class TestProve:
         at_hand = with_material(tmp_path, said(tolerance=0.25))
         plugin.prove([BEFORE, AFTER, ANSWERS[0]], at_hand)
         before, after, answer = (request for _, request in children.asked)
-        common: dict[str, Any] = {"fresh": None, "tolerance": 0.25, "names": (VALUE,)}
+        common: dict[str, Any] = {"fresh": None, "tolerance": 0.25}
         material = tmp_path / SAMPLES
-        assert before == SideRequest("before", (SCALED,), (SCALED,), material, into=before.into, **common)
-        assert after == SideRequest("after", ("argmax",), ("argmax",), material, into=after.into, **common)
+        assert before == SideRequest(
+            "before", (SCALED,), (SCALED,), material, into=before.into, names=(VALUE,), **common
+        )
+        compared = {"names": (VALUE, CLASSES), **common}
+        assert after == SideRequest("after", ("argmax",), ("argmax",), material, into=after.into, **compared)
         assert (before.into.name, after.into.name) == ("before.safetensors", "after.safetensors")
         allowed = dict(moves(at_hand.subject))
         assert allowed and answer == AnswerRequest(("argmax",), ("argmax",), material, answer.made, allowed)
@@ -155,7 +158,7 @@ class TestProve:
         at_hand = with_material(tmp_path, said())
         at_hand = replace(at_hand, subject=replace(at_hand.subject, spec=of))
         plugin.prove([BEFORE, AFTER], at_hand)
-        assert [request.names for _, request in children.asked] == [(VALUE, "z"), (VALUE,)]
+        assert [request.names for _, request in children.asked] == [(VALUE, "z"), (VALUE, CLASSES)]
 
     def test_other_answers_are_a_mismatch(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Children(monkeypatch, SCORES[::-1])

@@ -25,9 +25,17 @@ def _spread(graph: Graph, name: str, beside: Sizes) -> str:
     import numpy as np
 
     value = graph.constants.get(name)
-    if value is None or value.dtype != np.float64 or value.size != 1 or float(np.float32(value.item())) == value.item():
+    if value is None or value.dtype != np.float64 or value.size != 1 or _fits_float32(value.item()):
         return name
     last = beside[-1] if beside else 1
     if not isinstance(last, int) or last < 2 or value.ndim > len(beside):
         return name
     return graph.hold(f"{name}.spread.{last}", np.full([last], value.item()), [name])
+
+
+def _fits_float32(value: float) -> bool:
+    """Return whether float32 holds a number as it is."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(np.float32(value)) == value
