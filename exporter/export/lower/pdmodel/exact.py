@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.export.lower.pdmodel.appended import Appended, Step, only
+from exporter.export.lower.pdmodel.appended import Appended, Attributes, Step, only
 from exporter.paddle.programs import append
 from exporter.paddle.values import is_variable
 
@@ -100,7 +100,32 @@ def _sliced(appended: Appended) -> Any:
     return paddle.squeeze(kept, list(gone))
 
 
+def _held(appended: Appended) -> Any:
+    """Constants of float64 that the file, in the form that Paddle 2.6 reads, would hold in float32."""
+    attributes = appended.attributes
+    if getattr(attributes["dtype"], "name", "") != "FP64" or all(map(_fits, attributes["values"])):
+        return None
+    return summed(attributes)
+
+
+def summed(attributes: Attributes) -> Any:
+    """The float64 values of an `assign_value` as the sum of up to three of float32."""
+    import paddle
+
+    rest = np.array(attributes["values"], "float64").reshape(attributes["shape"])
+    total = None
+    for _ in range(3):
+        part = rest.astype("float32")
+        term = paddle.to_tensor(part).astype("float64")
+        total = term if total is None else total + term
+        rest = rest - part
+        if not rest.any():
+            break
+    return total
+
+
 EXACT: Mapping[str, Step] = {
+    "assign_value": _held,
     "fill_constant": _filled,
     "fill_constant_batch_size_like": _filled_like,
     "index_put": _put,

@@ -14,6 +14,7 @@ import numpy as np
 from packaging.version import Version
 
 from exporter.export.lower.pdmodel.appended import Appended, Attributes, Step, Tensors, only
+from exporter.export.lower.pdmodel.exact import summed
 
 
 @dataclass(frozen=True)
@@ -136,23 +137,10 @@ def _matrix_rank(inputs: Tensors, attributes: Attributes) -> Any:
 
 
 def _assign_value(inputs: Tensors, attributes: Attributes) -> Any:
-    """float64 has no place in the operator before 3.0: the value is the sum of up to three float32."""
-    import paddle
-
+    """float64 has no place in the operator before 3.0."""
     from exporter.paddle.private import core
 
-    if attributes["dtype"] != core.VarDesc.VarType.FP64:
-        return None
-    rest = np.array(attributes["values"], "float64").reshape(attributes["shape"])
-    total = None
-    for _ in range(3):
-        part = rest.astype("float32")
-        term = paddle.to_tensor(part).astype("float64")
-        total = term if total is None else total + term
-        rest = rest - part
-        if not rest.any():
-            break
-    return total
+    return summed(attributes) if attributes["dtype"] == core.VarDesc.VarType.FP64 else None
 
 
 _3_0 = Version("3.0")

@@ -52,18 +52,25 @@ def _made(self: object, x: Value) -> Value:
     return paddle.full([2], (1 << 53) + 1, "int64") + x.astype("int64").sum()
 
 
+def _tensors(self: object, x: Value) -> Value:
+    import paddle
+
+    y = x.astype("float64")
+    return y + paddle.to_tensor(0.3, dtype="float64"), y * paddle.to_tensor([0.1, 1, 0.7, 3], "float64")
+
+
 class ExactNumber(Fix):
     """A program keeps these numbers in float32, an `int64` that is filled in float64; eager has them as they are.
 
     `x * 0.1` is a `scale` whose factor is a float32 tensor and whose bias a float32 attribute, as are the bounds of
-    `clip` and the number of `full_like` (pir/math_op_patch.py, 3.3.1). The whole file is then
-    off by 1e-8 where eager is right to 1e-16, and whole numbers are others. Of an exponent it is the other way round:
-    eager rounds it, a program does not.
+    `clip`, the number of `full_like` (pir/math_op_patch.py, 3.3.1) and what `to_tensor` makes of numbers, whatever
+    dtype it is asked for (so each `quantile` of float64). The whole file is then off by 1e-8 where eager is right to
+    1e-16, and whole numbers are others. Of an exponent it is the other way round: eager rounds it, a program does not.
     """
 
     apis = (
         *(f"paddle.Tensor.__{name}__" for name in (*_OPERATORS, "pow")),
-        *(f"paddle.{name}" for name in ("scale", "clip", "full_like", "full", "pow")),
+        *(f"paddle.{name}" for name in ("scale", "clip", "full_like", "full", "pow", "to_tensor")),
     )
     seen = ("3.3.1", "3.3.1")
     examples = (
@@ -72,6 +79,7 @@ class ExactNumber(Fix):
         Example(_whole, (("n", 4),), formats=("pir",)),
         Example(_functions, (("n", 4),), formats=("pir",)),
         Example(_made, (("n", 4),)),
+        Example(_tensors, (("n", 4),)),
     )
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
@@ -85,6 +93,8 @@ class ExactNumber(Fix):
                 patches.body(function, self.within_programs(cure, refuse, _begins_with_program))
         if (full := found("paddle.full")) is not None:
             patches.body(full, _full)
+        if (to_tensor := found("paddle.to_tensor")) is not None:
+            patches.body(to_tensor, _to_tensor)
 
 
 def _begins_with_program(arguments: Iterable[Value]) -> bool:
@@ -165,6 +175,19 @@ def _full(
         return stock(shape, fill_value, dtype, *args, **named)
     high, low = divmod(fill_value, 1 << 32)
     return stock(shape, high, dtype, *args, **named) * stock([], 1 << 32, dtype) + stock([], low, dtype)
+
+
+def _to_tensor(stock: Callable[..., Value], data: Value, dtype: Value = None, *args: Value, **named: Value) -> Value:
+    import paddle
+
+    if not paddle.in_dynamic_mode() and "float64" in str(dtype) and _holds_numbers(data):
+        data = np.asarray(data, "float64")
+    return stock(data, dtype, *args, **named)
+
+
+def _holds_numbers(data: Value) -> bool:
+    """Whether these are numbers of Python, in lists or not."""
+    return all(map(_holds_numbers, data)) if isinstance(data, (list, tuple)) else type(data) in (int, float)
 
 
 def _is_rounded(number: Value, x: Value) -> bool:
