@@ -30,6 +30,11 @@ _FOLDERS = (".idea/", ".vscode/", ".github/ISSUE_TEMPLATE/")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
+#: How the reports of a gate begin (`--junit`, `--result`): one run leaves them, and the next one reads none.
+_REPORTS = re.compile(rb'\s*(<\?xml[^>]*>\s*)?<testsuites name="exporter gate"|\{\s*"schema": \d+,\s*"selection": \{')
+_HEAD = 200
+
+
 @dataclass(frozen=True)
 class Counting:
     """What a spec says of files: the code that it names, files and patterns that it names, patterns that it ignores.
@@ -96,6 +101,8 @@ class Counted:
             return "it is documentation"
         if SPECS.fullmatch(name):
             return "it is another spec"
+        if path.suffix in (".xml", ".json") and _is_report(name):
+            return "it is a report of a gate"
         if path.suffix != ".py" or hides_installed(name) or self._reached.blind or name in self._reached.files:
             return ""
         return "no code of the spec imports it"
@@ -125,6 +132,15 @@ def _names(pattern: str, name: str) -> bool:
     """Return whether a pattern or a path of a spec names a file, or a folder that it lies in."""
     plain = os.path.normpath(os.path.relpath(pattern) if os.path.isabs(pattern) else pattern)  # noqa: PTH117
     return name == plain or name.startswith(f"{plain}/") or fnmatch(name, plain.replace("**/", "*"))
+
+
+def _is_report(name: str) -> bool:
+    """Return whether a file begins as a report of a gate."""
+    try:
+        with Path(name).open("rb") as stream:
+            return _REPORTS.match(stream.read(_HEAD)) is not None
+    except OSError:
+        return False
 
 
 def _texts(value: object) -> Iterator[str]:
