@@ -9,7 +9,7 @@ import pytest
 from tools.counts import COUNTS, places
 
 #: The counts as they are now (`python -m tools.counts`).
-LIMITS = {"words": 1825, "parameters": 246, "clauses": 609, "any": 1962, "untyped": 269}
+LIMITS = {"words": 1825, "parameters": 246, "clauses": 606, "any": 1956, "untyped": 269}
 PLANTED = """
 def where(one: Any, told: dict[str, Any]) -> Json:
     '''Where it lies.'''

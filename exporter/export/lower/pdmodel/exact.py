@@ -9,7 +9,7 @@ number becomes a constant of the tensor's own dtype. What fits stays as Paddle w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,16 +18,18 @@ from exporter.paddle.programs import append
 from exporter.paddle.values import is_variable
 
 _WIDE = ("INT32", "INT64", "FP64")
+#: A variable of Paddle's old program, or None where nothing was written.
+_Variable: TypeAlias = Any
 
 
-def step(appended: Appended) -> Any:
+def step(appended: Appended) -> _Variable:
     """Write these operators without loss."""
     write = EXACT.get(appended.operator)
     return write(appended) if write is not None else None
 
 
-def _filled(appended: Appended) -> Any:
-    """With the value as text, too, which the operators prefer; not for the 0-D float of an exponent."""
+def _filled(appended: Appended) -> _Variable:
+    """Fill with the value as text, too, which the operators prefer; not for the 0-D float of an exponent."""
     attributes, value = appended.attributes, float(appended.attributes.get("value", 0.0))
     if attributes.get("str_value") or not np.isfinite(value):
         return None
@@ -36,7 +38,7 @@ def _filled(appended: Appended) -> Any:
     return None
 
 
-def _filled_like(appended: Appended) -> Any:
+def _filled_like(appended: Appended) -> _Variable:
     """`1.1 ** x` of float64 fills by an operator that reads no text: with zeros, to which the number is added."""
     import paddle
 
@@ -71,7 +73,7 @@ def _clipped(appended: Appended) -> None:
             appended.inputs[slot] = _constant(value, x, [1])
 
 
-def _scaled(appended: Appended) -> Any:
+def _scaled(appended: Appended) -> _Variable:
     """The sum x * scale + bias with constants of x's dtype; None where float32 attributes say the same."""
     import paddle
 
@@ -85,7 +87,7 @@ def _scaled(appended: Appended) -> Any:
     return paddle.add(wide, _constant(bias, x, [])) if bias != 0 else wide
 
 
-def _sliced(appended: Appended) -> Any:
+def _sliced(appended: Appended) -> _Variable:
     """Take the dims of indices out by a squeeze: of `x[:, 0, ::2]` Paddle 3 reads a legacy program's slice alone.
 
     What translates it for `jit.load` drops `decrease_axis`, and the dim of size 1 stays (3.0.0, 3.3.1).
@@ -100,7 +102,7 @@ def _sliced(appended: Appended) -> Any:
     return paddle.squeeze(kept, list(gone))
 
 
-def _held(appended: Appended) -> Any:
+def _held(appended: Appended) -> _Variable:
     """Constants of float64 that the file, in the form that Paddle 2.6 reads, would hold in float32."""
     attributes = appended.attributes
     if getattr(attributes["dtype"], "name", "") != "FP64" or all(map(_fits, attributes["values"])):
@@ -108,7 +110,7 @@ def _held(appended: Appended) -> Any:
     return summed(attributes)
 
 
-def summed(attributes: Attributes) -> Any:
+def summed(attributes: Attributes) -> _Variable:
     """The float64 values of an `assign_value` as the sum of up to three of float32."""
     import paddle
 
@@ -135,7 +137,7 @@ EXACT: Mapping[str, Step] = {
 }
 
 
-def _constant(value: float, like: Any, shape: list[int]) -> Any:
+def _constant(value: float, like: _Variable, shape: list[int]) -> _Variable:
     """A number as the sum of some that float32 has: `paddle.jit.load` does not read the text (3.3.1)."""
     import paddle
 

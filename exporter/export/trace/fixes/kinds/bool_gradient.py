@@ -36,7 +36,7 @@ class BoolGradient(Fix):
     )
 
     def instead(self, stock: Callable[..., paddle.Tensor], *args: object, **kwargs: object) -> paddle.Tensor:
-        """What stock gives of bool that no gradient can be asked of; Paddle has more than one name for `x`."""
+        """Return what stock gives of bool that no gradient can be asked of; Paddle has more than one name for `x`."""
         for value in (*args, *kwargs.values()):
             if _is_bool(value):
                 value.stop_gradient = True

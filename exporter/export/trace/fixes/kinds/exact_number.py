@@ -98,7 +98,7 @@ class ExactNumber(Fix):
 
 
 def _begins_with_program(arguments: Iterable[Value]) -> bool:
-    """Whether a value of PIR comes first; numbers beside a legacy variable are written apart (pdmodel/exact.py)."""
+    """Return whether a value of PIR comes first; numbers beside a legacy variable are written by pdmodel/exact.py."""
     first = next(iter(arguments), None)
     return in_program(first) and not is_variable(first)
 
@@ -186,12 +186,12 @@ def _to_tensor(stock: Callable[..., Value], data: Value, dtype: Value = None, *a
 
 
 def _holds_numbers(data: Value) -> bool:
-    """Whether these are numbers of Python, in lists or not."""
+    """Return whether these are numbers of Python, in lists or not."""
     return all(map(_holds_numbers, data)) if isinstance(data, (list, tuple)) else type(data) in (int, float)
 
 
 def _is_rounded(number: Value, x: Value) -> bool:
-    """Whether a number of Python is another one in float32, and matters beside the tensor."""
+    """Return whether a number of Python is another one in float32, and matters beside the tensor."""
     dtype = str(x.dtype).rpartition(".")[2].lower()
     if dtype in ("float64", "fp64") and type(number) in (int, float):
         return bool(np.isfinite(number)) and float(np.float32(number)) != number
