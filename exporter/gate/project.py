@@ -89,12 +89,15 @@ def _listed(here: Path) -> Iterator[str]:
     if top is None:
         yield from _walk(str(here))
     else:
-        yield from sorted(_tracked(Path(top.removesuffix("\n"))))
+        yield from sorted(set(_tracked(Path(top.removesuffix("\n")))))
 
 
 def _tracked(top: Path) -> Iterator[str]:
     """Yield what git tracks in a repository or would add to it, and in the repositories inside it."""
-    names = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate") or ""
+    names = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if names is None:  # it will not say: then all that lies there counts
+        yield from _walk(str(top))
+        return
     for name in filter(None, names.split("\0")):
         path = os.path.join(top, name)  # noqa: PTH118 - of many
         if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
