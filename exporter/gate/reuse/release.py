@@ -7,6 +7,7 @@ file of the bundle, which lie in the store as well; and the report. A hit is a b
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 _SCHEMA = 2
 
 
+#: Seconds for which several specs that are looked for at once share one look at the project.
+_AT_ONCE = 1.0
 _TOO_LARGE = f"the project has more than {MOST_FILES:,} files, so nothing of it is reused"
 
 
@@ -127,6 +130,7 @@ class Releases:
     store: Store
     tell: Callable[[Step], None] = lambda _step: None
     written: tuple[Path, ...] = ()
+    _looked: dict[tuple[Path, ...], tuple[float, Project | None]] = field(default_factory=dict, repr=False)
 
     def read(self, path: Path, settings: Sequence[str], read: Callable[[], Spec]) -> Asked:
         """The spec in a file, with overrides: by the file's content where it was read before, else by `read`."""
@@ -156,7 +160,7 @@ class Releases:
 
     def _find(self, question: Asked, root: Path) -> Kept | str:
         key, why = question.key, "it was not released before"
-        now, project = identity(question.spec["device"]), self._project(question, root, ())
+        now, project = identity(question.spec["device"]), self._project(question, root, (), _AT_ONCE)
         if project is None:
             return _TOO_LARGE
         for at, content in enumerate(self.store.records(key)):
@@ -188,13 +192,20 @@ class Releases:
             replace_folder(draft, place)
         return kept
 
-    def _project(self, question: Asked, root: Path, folders: Iterable[Path]) -> Project | None:
-        """Return the files of the project without results; None where they are too many."""
+    def _project(self, question: Asked, root: Path, folders: Iterable[Path], seconds: float = 0.0) -> Project | None:
+        """Return the files of the project without results, as they were so many seconds ago at most.
+
+        None where they are too many.
+        """
         results = root if not Path.cwd().is_relative_to(root.absolute()) else root / question.name
         leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *folders)
-        with contextlib.suppress(TooLargeError), unseen():
-            return look_through(leave, self.store.folder / "index.json")
-        return None
+        when, project = self._looked.get(leave, (-math.inf, None))
+        if time.monotonic() - when > seconds:
+            project = None
+            with contextlib.suppress(TooLargeError), unseen():
+                project = look_through(leave, self.store.folder / "index.json")
+            self._looked[leave] = (time.monotonic(), project)
+        return project
 
     def answers(self, spec: Spec, root: Path, folders: tuple[Path, ...]) -> Answers | None:
         """What children answered before, for a release of this spec that has to be made."""
