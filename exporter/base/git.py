@@ -86,25 +86,25 @@ class State:
     dirty: bool
 
 
+def git_output(folder: Path, *arguments: str) -> str | None:
+    """Return what git says in a folder; None where it fails, as outside of a repository, or there is no git."""
+    command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    except FileNotFoundError:
+        return None
+    return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None
+
+
 def state_of(folder: Path, files: Sequence[Path] = ()) -> State | None:
     """The commit of the repository that a folder lies in; None where there is no commit, no repository or no git."""
-
-    def git(*arguments: str) -> str | None:
-        command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-            )
-        except FileNotFoundError:
-            return None
-        return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None
-
-    commit, top = git("rev-parse", "--verify", "HEAD"), git("rev-parse", "--show-toplevel")
+    commit, top = (git_output(folder, "rev-parse", *what) for what in (("--verify", "HEAD"), ("--show-toplevel",)))
     if commit is None or top is None:
         return None
     inside = [path for path in files if path.resolve().is_relative_to(Path(top.removesuffix("\n")).resolve())]
-    changed = git("status", "--porcelain", "--untracked-files=no")
-    tracked = git("ls-files", "--error-unmatch", "--", *map(str, inside)) if inside else ""
+    changed = git_output(folder, "status", "--porcelain", "--untracked-files=no")
+    tracked = git_output(folder, "ls-files", "--error-unmatch", "--", *map(str, inside)) if inside else ""
     return State(commit.strip(), changed != "" or tracked is None)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import ExporterError
 from exporter.base.files import ASIDE, TEMPORARY, canonical_json, replace_bytes, sha256_bytes, sha256_file
+from exporter.base.git import git_output
 
 #: A project of more files is not looked through: nothing of it is reused.
 MOST_FILES = 100_000
@@ -85,7 +85,7 @@ def look_through(without: Iterable[Path], index: Path) -> Project:
 
 def _listed(here: Path) -> Iterator[str]:
     """Yield the absolute paths of the project, each once, in order."""
-    top = _git(here, "rev-parse", "--show-toplevel")
+    top = git_output(here, "rev-parse", "--show-toplevel")
     if top is None:
         yield from _walk(str(here))
     else:
@@ -94,7 +94,7 @@ def _listed(here: Path) -> Iterator[str]:
 
 def _tracked(top: Path) -> Iterator[str]:
     """Yield what git tracks in a repository or would add to it, and in the repositories inside it."""
-    names = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = git_output(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if names is None:  # it will not say: then all that lies there counts
         yield from _walk(str(top))
         return
@@ -152,14 +152,3 @@ def _write_index(path: Path, index: Mapping[str, tuple[_Stamp, str]]) -> None:
     content = {name: [*stamp, digest] for name, (stamp, digest) in index.items() if os.path.exists(name)}  # noqa: PTH110
     with contextlib.suppress(OSError, ExporterError):
         replace_bytes(path, canonical_json(content))
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    """Return what git says in a folder; None where it lies in no repository, or there is no git."""
-    command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    except FileNotFoundError:
-        return None
-    return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None

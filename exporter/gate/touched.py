@@ -127,7 +127,7 @@ def _why(path: Path, changed: Changed, settings: tuple[str, ...], listed: Iterab
         return f"the exporter itself changed: {short(own[0])}", ()
     try:
         spec = read_spec(path, settings)
-        list(_code_of(spec))
+        _refuse_missing_code(spec)
     except UsageError as error:  # the release will say the same, in its own words
         return f"{error}", ()
     if not everything:
@@ -155,17 +155,17 @@ def _linked(spec: Spec, everything: frozenset[Path]) -> str:
     return ""
 
 
-def _code_of(spec: Spec) -> Iterator[Path]:
-    """The files of the code that a spec names, with all that it imports.
+def _refuse_missing_code(spec: Spec) -> None:
+    """Make sure that the code which a spec names is there.
 
     Raises:
-        UsageError: it names a module that is not there.
+        UsageError: it names a module that is not there, or cannot be read.
     """
     from exporter.spec.named import Names, named
 
     for kind, text in named(spec):
         if kind is Names.CODE and not _installed(text):
-            yield from (file for _, file in sources(text))
+            sources(text)
 
 
 def _installed(reference: str) -> bool:

@@ -42,12 +42,12 @@ def test_with_git_what_it_tracks_or_would_add_counts_also_above(work: Path, monk
 
 def test_where_git_does_not_say_all_that_lies_there_counts(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "init", "-q"], cwd=work, check=True)
-    asked = project._git
+    stock = project.git_output
 
     def silent(folder: Path, *arguments: str) -> str | None:
-        return None if "ls-files" in arguments else asked(folder, *arguments)
+        return None if "ls-files" in arguments else stock(folder, *arguments)
 
-    monkeypatch.setattr(project, "_git", silent)
+    monkeypatch.setattr(project, "git_output", silent)
     assert names(work) == {"a.txt", "data/b.bin", "link"}
 
 

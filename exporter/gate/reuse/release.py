@@ -211,7 +211,7 @@ class Releases:
         """What children answered before, for a release of this spec that has to be made."""
         from exporter.gate.reuse.answers import Answers
 
-        project = self._project(Asked.of(spec), root, folders)
+        project = self._project(Asked.of(spec), root, folders, _AT_ONCE)
         if project is None:
             return None
         counting = Counting.of(spec)
