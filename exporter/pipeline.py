@@ -22,17 +22,11 @@ from exporter.bundle.documents import origin_of, with_documents
 from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
-from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
+from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec, released_spec
+from exporter.bundle.received import ANYBODY, Receiver, unvouched
 from exporter.bundle.source import source_in
-from exporter.bundle.subject import about, exported_in, objections, subject_in
-from exporter.bundle.write import (
-    Hashed,
-    drafting,
-    refuse_overwrite,
-    refuse_strangers,
-    seal,
-    unlike_the_release,
-)
+from exporter.bundle.subject import about, exported_in, objections, subject_in, unreported
+from exporter.bundle.write import Hashed, drafting, refuse_overwrite, refuse_strangers, seal, unlike_the_release
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -43,18 +37,17 @@ from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
 from exporter.engines.device import Device, choose_device
 from exporter.export.lower.convert import convert_all, refuse_precisions
-from exporter.export.sources.foreign import format_of
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration, refuse_noise
 from exporter.prove.goldens.record import Exported, record
 from exporter.prove.judge.candidates import digests, judge_file, refuse_engines, runs_of, with_candidates
-from exporter.prove.judge.judge import blame, harness_of, judge
+from exporter.prove.judge.judge import blame, harness_of, judge, planned
 from exporter.prove.judge.report import Report
 from exporter.prove.preflight.cases import observed, trial
 from exporter.prove.preflight.declared import convert_and_compare
 from exporter.prove.preflight.evidence import judged
-from exporter.prove.preflight.files import refuse_files, refuse_waivers
+from exporter.prove.preflight.files import foreign_format, refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
@@ -294,7 +287,7 @@ def judge_foreign(spec: Spec, file: Path, setting: Setting) -> Report:
         UsageError, EnvironmentLacks, ModelError: as the steps; or the file takes or gives other tensors.
         BundleError: the file is damaged.
     """
-    format = format_of(file, "--artifact")
+    format = foreign_format(spec, file, "--artifact")
     engines = spec.engines if "engines" in spec.model_fields_set else ()
     refuse_engines(format, engines)
     ours = "pdmodel" if format == "pdmodel" else "pir"
@@ -321,18 +314,20 @@ class Blaming:
     scramble: bool = False
 
 
-def verify(
+def verify(  # noqa: PLR0913 - what a receiver decides comes one by one
     folder: Path,
     setting: Setting,
     narrowing: Narrowing | None = None,
     device: str | None = None,
     blaming: Blaming | None = None,
     code: Path | None = None,
+    receiver: Receiver = ANYBODY,
 ) -> Report:
     """Judge a bundle's artifacts anew: by its goldens, and with the folder of the model's `code` by eager itself.
 
     What is planned comes from the spec in it, whatever it holds; `narrowing` leaves out a part of that on purpose.
-    Without `blaming` failures are not localised. Without `code` nothing is imported that the bundle names.
+    Without `blaming` failures are not localised. Without `code` nothing is imported that the bundle names. Its own
+    waivers count where the `receiver` accepts them.
 
     Raises:
         UsageError: an engine is unknown, or has nothing here to run; no such case; `repro` cannot be written.
@@ -342,7 +337,7 @@ def verify(
     setting.say("opening the bundle")
     bundle, narrowing = open_bundle(folder), narrowing or Narrowing()
     manifest: Content = bundle.manifest
-    spec = recorded_spec(bundle.manifest)
+    spec, unaccepted = receiver.judged_by(released_spec(bundle))
     source = source_in(code, manifest.provenance, spec)
     folder, setting = folder.absolute() if source.folder else folder, setting.importing(source.folder)
     if narrowing.engines:
@@ -360,12 +355,14 @@ def verify(
             exported = exported_in(manifest, folder)
             manifest = with_record(manifest, record(spec, source.checkpoint, exported, golden, setting))
         origin = (source.checkpoint, source.absent, narrowing.case)
-        subject = subject_in(manifest, spec, (folder, golden), taken.name, *origin)
+        own_word = receiver.accepts_waivers or golden.parent == place
+        subject = subject_in(manifest, spec, (folder, golden), taken.name, *origin, takes_its_word=own_word)
         subject = with_samples(subject, setting) if golden.parent == place else subject
         harness = harness_of(subject, runs, setting, narrowing)
-        notes = (*taken.notes, source.absent) if source.absent else taken.notes
+        notes = (*taken.notes, *filter(None, [source.absent]), *unvouched(bundle, receiver))
         said = about(manifest, notes, bundle.manifest.digest, taken.name)
-        report = judge(harness, replace(said, objections=objections(bundle)))
+        against = objections(bundle) or unreported(bundle, () if str(narrowing) else planned(harness))
+        report = judge(harness, replace(said, objections=against, unaccepted=unaccepted))
         if blaming is None:
             return report
         return blame(harness, report, Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None)
@@ -387,7 +384,7 @@ def with_facts(report: Report, folder: Path, setting: Setting, *, timed: bool = 
     return replace(report, facts=facts)
 
 
-def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:
+def in_runtimes(folder: Path, runtimes: str, setting: Setting, receiver: Receiver = ANYBODY) -> Matrix:
     """What a bundle computes in other versions of the engines, as `paddle==2.6.2,onnxruntime==1.20.1` names them.
 
     Raises:
@@ -396,4 +393,4 @@ def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:
     """
     wanted = read_runtimes(runtimes)
     setting.say("opening the bundle")
-    return try_runtimes(open_bundle(folder), wanted, user_cache("runtimes"), setting)
+    return try_runtimes(open_bundle(folder), wanted, user_cache("runtimes"), setting, receiver.options)

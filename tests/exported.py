@@ -149,16 +149,18 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_bundle(artifacts: Path, bundle: Path) -> Path:
-    """Seal the artifacts as a bundle with its own verify.py."""
-    from exporter.base.files import sha256_file
+    """Seal the artifacts as a bundle with its own verify.py, and the documents of a release."""
     from exporter.base.readers import read
-    from exporter.bundle.manifest import sealed
+    from exporter.bundle.documents import origin_of, with_documents
+    from exporter.bundle.manifest import Content, sealed
+    from exporter.bundle.provenance import provenance
     from exporter.bundle.script import verify_script
+    from exporter.bundle.write import Hashed
+    from exporter.spec.read import validate
 
     for kind in ("pir", "pdmodel", "onnx"):
         shutil.copytree(artifacts / kind, bundle / kind)
     shutil.copy(artifacts / "golden.safetensors", bundle)
-    (bundle / "verify.py").write_text(verify_script())
     variants = {}
     for kind, model in {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}.items():
         facts = read(bundle / kind / model)
@@ -176,11 +178,7 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
         }
     report = {"verdict": "passed", "planned": 1, "checks": [{"outcome": "match"}]}
     (bundle / "parity.json").write_text(json.dumps(report))
-    files = {
-        path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
-        for path in bundle.rglob("*")
-        if path.is_file()
-    }
+    (bundle / "report.html").write_text("<title>small</title>")
     content = {
         "schema": 1,
         "name": "small",
@@ -195,7 +193,6 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
         "variants": variants,
         **json.loads((artifacts / "facts.json").read_text()),
         "parameters": {},
-        "files": files,
         "spec": {
             "name": "small",
             "version": "1.0.0",
@@ -206,12 +203,15 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
             "dims": {"batch": {"min": 1, "typical": 2, "max": 5}},
             "formats": ["onnx", "pdmodel", "pir"],
         },
-        "provenance": {},
         "waivers": [],
         "not_reproducible": [],
         "verdict": "passed",
     }
-    (bundle / "manifest.json").write_bytes(sealed(content))
+    made = Content.model_validate({**content, "provenance": provenance(validate(content["spec"], "here"), None)})
+    sealing = with_documents(made, bundle, origin_of(made, {}), Hashed.of(bundle))
+    (bundle / "verify.py").write_text(verify_script())
+    files = {name: facts.model_dump() for name, facts in Hashed.of(bundle).files.items()}
+    (bundle / "manifest.json").write_bytes(sealed({**sealing.model_dump(by_alias=True, mode="json"), "files": files}))
     return bundle
 
 

@@ -51,6 +51,7 @@ PHRASES = {
     "number": "数",
     "name": "字母、数字、`.`、`_`、`-`",
     "identifier": "标识符",
+    "sum": "标识符，或其后加 `+N`",
     "reference": "`module:name`",
     "device": "`auto`、`cpu`、`gpu`、`gpu:N`",
     "safetensors": "`FILE.safetensors`",
@@ -102,8 +103,12 @@ SENTENCES = {
         "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明；不写出 ONNX 时写此键会被拒绝。",
     ),
     "writer": (
-        "5e6e041a",
-        "ONNX 的写出方式。`program` 直接从 PIR 程序写出，支持 opset 17 到 21，写不了的算子会指名拒绝。`paddle2onnx` 原样保留 paddle2onnx 写出的文件，供对照，由同一套关卡评判（docs/onnx.md）。",
+        "967fe817",
+        "ONNX 的写出方式。`program` 直接从 PIR 程序写出，支持 opset 11 到 25，写不了的算子会指名拒绝。`paddle2onnx` 原样保留 paddle2onnx 写出的文件，供对照，由同一套关卡评判（docs/onnx.md）。",
+    ),
+    "external_data_mb": (
+        "f667fbae",
+        "ONNX 文件超过多少（单位 10⁶ 字节）时，较大的张量写到旁边的 `model.onnx.data`。不写时以单个 ONNX 文件的上限 2,147 为准。",
     ),
     "budget": (
         "3ad05771",
@@ -134,6 +139,7 @@ SENTENCES = {
         "d4de384f",
         "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。读不了 `formats` 中任何一种格式的运行时会被拒绝，未知名称也会；`pir` 从 Paddle 3.0 起才能读取。",
     ),
+    "decoding": ("a169dea3", "模型是解码器的一步：缓存逐步反馈回输入，评判误差如何增长（docs/decoding.md）。"),
     "candidates": (
         "3f52b6ba",
         "其他工具由该模型生成的文件，每项为路径或 `{file: …, name: …}`：发布时与自己的产物一样评判，以其名称列出；bundle 不收录这些文件（docs/sources.md）。",
@@ -167,6 +173,21 @@ SENTENCES = {
     "section pipeline.postprocess": ("439fae0d", "模型之后的步骤，写法与之前的步骤相同。"),
     "pipeline.postprocess.training": ("9e0abec9", "训练与评估由输出得到答案的步骤。"),
     "pipeline.postprocess.deployment": ("d8a24174", "部署由输出得到答案的步骤：结果必须与前者相同。"),
+    "section decoding": ("8568d244", "解码器的一步，连续运行多次，以自身的输出作为下一步的输入（docs/decoding.md）。"),
+    "decoding.cache": (
+        "b1ba5acf",
+        "保存此前计算结果的输入，各对应一个输出，该输出就是它在下一步的值：键与值，或某个状态。",
+    ),
+    "decoding.steps": ("6693aeb0", "每个推理引擎连续运行的步数，每一步都用它自己上一步给出的缓存。"),
+    "decoding.tokens": (
+        "0e5c9b9d",
+        "id 类输入，各对应决定它的输出：取最后一组分数中最大者，或直接就是 id。所有引擎都用动态图的选择。没有键提到的输入每一步按其 `values` 重新抽取。",
+    ),
+    "decoding.counts": (
+        "232b3b40",
+        "每一步加一的输入，从其 `integers(a,b)` 的最小数开始：例如固定大小缓冲区中的位置。",
+    ),
+    "decoding.held": ("79faa56c", "在所有步中保持不变的输入，例如编码器给出的内容。"),
     "section prune": ("969d176b", "导出前删去通道；若有 recipe，剪枝后的小模型再按它微调。"),
     "prune.flops": ("be1fc54a", "剪枝后最多保留的 FLOPs 比例，按 typical 尺寸计算。"),
     "prune.importance": (
@@ -180,7 +201,10 @@ SENTENCES = {
         "5be4199b",
         "`forward` 所接收张量的数据类型。不含 `bfloat16`：所记录的用例以 NumPy 保存。",
     ),
-    "inputs.NAME.shape": ("c3c516c2", "各轴的大小，从最外层起；单词表示 `dims` 中的命名维度，`[]` 表示标量。"),
+    "inputs.NAME.shape": (
+        "3586ef0d",
+        "各轴的大小，从最外层起；单词表示 `dims` 中的命名维度，其后可以加一个数，如 `past+1`；`[]` 表示标量。",
+    ),
     "inputs.NAME.values": ("84d7781e", "所记录的用例里该输入填什么值。"),
     "inputs.NAME.empty_rows": (
         "1cd19660",
@@ -274,6 +298,10 @@ SENTENCES = {
     "values integers(1,seq+1)": (
         "0cd7656a",
         "上下界可以是命名维度，取它在该用例中的尺寸，还可以加上或减去一个数：这里即长度从 1 到 seq，包括整行。无论该维度取多大，范围都不能为空；`integers(1,seq)` 止于 seq - 1，若 seq 可能为 1 则会被拒绝。",
+    ),
+    "values integers(seq,seq+1)": (
+        "215014e1",
+        "只有一个数，即该维度的尺寸：若 `seq` 是已有的长度，它就是下一个 token 的位置（docs/decoding.md）。",
     ),
     "values dataset": (
         "2f6df81c",

@@ -50,6 +50,7 @@ PHRASES = {
     "number": "number",
     "name": "letters, digits, `.`, `_`, `-`",
     "identifier": "identifier",
+    "sum": "identifier, or one `+N`",
     "reference": "`module:name`",
     "device": "`auto`, `cpu`, `gpu`, `gpu:N`",
     "safetensors": "`FILE.safetensors`",

@@ -32,6 +32,7 @@ _ANYTHING = "#/$defs/JsonValue"
 PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]*$": "name",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "identifier",
+    r"^[A-Za-z_][A-Za-z0-9_]*(\+[1-9][0-9]*)?$": "sum",
     r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$": "reference",
     r"^(auto|cpu|gpu(:\d+)?)$": "device",
     r"\.safetensors$": "safetensors",
@@ -53,6 +54,16 @@ formats: [pdmodel, onnx]
 engines: [paddle_inference, onnxruntime]
 """,
     "prune": """prune: {flops: 0.5, importance: fpgm, epochs: 6}
+""",
+    "decoding": """inputs:
+  ids: {dtype: int64, shape: [batch, 1], values: 'integers(0,30000)'}
+  position: {dtype: int64, shape: [batch, 1], values: 'integers(past,past+1)'}
+  key: {dtype: float32, shape: [batch, past, 64]}
+dims:
+  batch: {min: 1, typical: 2, max: 4}
+  past: {min: 1, typical: 16, max: 64}
+outputs: [logits, next_key]
+decoding: {cache: {key: next_key}, tokens: {ids: logits}}
 """,
     "inputs.NAME": """inputs:
   image: {dtype: float32, shape: [batch, 3, 224, 224], values: 'uniform(0,1)'}

@@ -29,8 +29,9 @@ from exporter.export.trace.traced import bind_inputs
 from exporter.prove.compare.outputs import compare_case, evidence_of
 from exporter.prove.goldens import child as recording
 from exporter.prove.goldens.cases import plan_cases
-from exporter.prove.goldens.finish import note_scores, note_ties, untelling
+from exporter.prove.goldens.finish import goldens_of, note_scores, note_ties
 from exporter.prove.goldens.oracle import make_oracle
+from exporter.prove.goldens.telling import untelling
 from exporter.prove.goldens.values import content, draw
 from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.prove.verdict.plan import ENGINES
@@ -160,7 +161,7 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
             left_out[case.name] = str(refusal)
     note_scores(rows)
     note_ties(rows, spec.budget)
-    left_out.update(untelling(rows, spec.budget))
+    left_out.update(untelling(goldens_of(rows), spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     tensors = {key: value for one in telling for key, value in one.tensors.items()}
     cases = read_cases(tensors, [asdict(one.facts) for one in telling])

@@ -1,10 +1,11 @@
 """`python -m evals.hostile`: make hostile bundles, verify and inspect each, and judge what came of it.
 
-    python -m evals.hostile --count 1500 --seed 1 --json hostile.jsonl --resume
+    python -m evals.hostile --count 2000 --seed 1 --json hostile.jsonl --resume
     python -m evals.hostile --only 17 --seed 1 --keep /tmp/seventeen     # one of them again, and its folder
 
 Each command runs in a fork of one process that has imported everything (:mod:`evals.hostile.warm`): the same code as
-the script's. Exit codes: 0 nothing speaks against any of them, 1 something does, 2 wrong arguments.
+the script's. Exit codes: 0 nothing speaks against any of them and the proofs catch what aims at them, 1 something does
+or they do not, 2 wrong arguments.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from evals.hostile.bases import Base, bases
-from evals.hostile.kinds import Wanted, plan
-from evals.hostile.run import Result, Warm, refused_early, run
-from evals.hostile.table import table
+from evals.hostile.aims import MISSED
+from evals.hostile.bases import bases
+from evals.hostile.kinds import plan
+from evals.hostile.run import Result, Warm, run
+from evals.hostile.table import enough, table
 
 
 def main() -> int:
     """Run what is asked for, print the table, and say by the exit code whether all is well."""
     parser = argparse.ArgumentParser(prog="python -m evals.hostile")
-    parser.add_argument("--count", type=int, default=1500)
+    parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write a line for each bundle")
     parser.add_argument("--resume", action="store_true", help="leave out those that --json has")
@@ -40,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         results = _run(chosen, Path(place))
     print(table(results))
-    return int(any(result.against for result in results))
+    return int(any(result.against for result in results) or not enough(results))
 
 
 def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
@@ -52,18 +53,16 @@ def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
     part, parts = map(int, chosen.part.split("/"))
     wanted = [one for one in wanted if one.number % parts == part - 1]
     place = chosen.keep or place / "bundle"
-    warm, last = Warm(), time.monotonic()
+    warm, last = Warm(place), time.monotonic()
     try:
-        for one in _engines_last(wanted, sound, place):
-            if one is None:
-                warm.heat(tuple(sound.values()), place)
-                continue
-            result = run(one, sound[one.base], place, warm)
+        warm.heat(tuple(sound.values()))
+        for one in wanted:
+            result = run(one, sound[one.base], warm)
             results.append(result)
             if chosen.json:
                 with chosen.json.open("a") as stream:
                     stream.write(json.dumps(result.to_json()) + "\n")
-            for what in result.against:
+            for what in (*result.against, *([f"missed: {result.why}"] if result.fate == MISSED else [])):
                 print(f"{one.number} {one.base} {one.kind}: {result.said[:150]!r}: {what}", flush=True)
             if time.monotonic() - last > 60:
                 last = time.monotonic()
@@ -71,19 +70,6 @@ def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
     finally:
         warm.close()
     return results
-
-
-def _engines_last(wanted: list[Wanted], sound: Mapping[str, Base], place: Path) -> Iterator[Wanted | None]:
-    """First those that are refused before any engine would start; then None, and the others."""
-    others = []
-    for one in wanted:
-        if refused_early(one, sound[one.base], place):
-            yield one
-        else:
-            others.append(one)
-    if others:
-        yield None
-        yield from others
 
 
 def _before(path: Path) -> list[Result]:

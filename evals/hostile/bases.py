@@ -9,16 +9,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle.layout import VERIFY
+from exporter.bundle.scripts import unlike
 from tests.command import STORED, exporter
 from tests.conftest import working_folder
-from tests.described import small
+from tests.described import about, small
 
 #: Name -> what its spec says besides `tests.described.small`.
 SPECS: Mapping[str, Mapping[str, Any]] = {
-    "plain": {
+    "whole": {
         "model": "models.sound:mlp",
         "formats": ["pir", "pdmodel", "onnx"],
         "engines": ["jit_load", "onnxruntime"],
+    },
+    "plain": {
+        "model": "models.sound:mlp",
+        "formats": ["pir", "onnx"],
+        "engines": ["jit_load", "onnxruntime"],
+    },
+    "tagged": {
+        "model": "models.sound:tagger",
+        "formats": ["pdmodel", "onnx"],
+        "engines": ["jit_load", "onnxruntime"],
+        "outputs": ["scores", "best", "hidden"],
+        **about("ids=int64[batch,seq]: integers(0,20); weight=float32[batch,seq,4]", "batch=1..2..4 seq=2..3..5"),
     },
     "low": {
         "model": "models.stranger:wider",
@@ -47,11 +61,11 @@ class Base:
 
 
 def bases(place: Path) -> tuple[Base, ...]:
-    """The released networks, made below `place` unless they lie there, and the stored bundle."""
+    """The released networks, made below `place` unless this exporter has made them there, and the stored bundle."""
     made = []
     for name, more in SPECS.items():
         work = place / name
-        if not (work / "sound").is_dir():
+        if not (work / "sound").is_dir() or unlike(work / "sound", VERIFY):
             shutil.rmtree(work, ignore_errors=True)
             working_folder(work)
             keys = {key: value for key, value in more.items() if key != "model"}

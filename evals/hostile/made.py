@@ -11,10 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from evals.hostile.aims import COMPUTED, NOTHING, Aim, claims, reader
 from evals.hostile.bases import Base
 from evals.hostile.bombs import BOMBS, ENDLESS, bomb, paddle_bomb
 from evals.hostile.graphs import GRAPHS, graph_of
-from evals.hostile.seal import seal
+from evals.hostile.seal import ALL, seal
+from exporter.bundle.manifest import BOM, PROVENANCE
 from tests.command import STORED
 
 #: Modules that something on the way imports.
@@ -83,7 +85,7 @@ def _listed_name(name: str) -> Callable[[Base, Path, Path], None]:
     def make(base: Base, folder: Path, _outside: Path) -> None:
         content = base.manifest
         content["files"][name] = {"sha256": "0" * 64, "size": 1}
-        seal(folder, content, files=False)
+        seal(folder, content, keep=("files",))
 
     return make
 
@@ -112,7 +114,7 @@ def _huge(name: str, size: int) -> Callable[[Base, Path, Path], None]:
         content = base.manifest
         if name in content["files"]:
             content["files"][name]["size"] = size
-            seal(folder, content, files=False, documents=False)  # nobody hashes 14 TB
+            seal(folder, content, keep=ALL)  # nobody hashes 14 TB
 
     return make
 
@@ -122,7 +124,7 @@ def _keys(place: str, count: int) -> Callable[[Base, Path, Path], None]:
         content: Any = base.manifest
         inner = content[place] if place else content
         inner.update({f"key {number}": number for number in range(count)})
-        seal(folder, content, files=False)
+        seal(folder, content, keep=("files",))
 
     return make
 
@@ -132,7 +134,7 @@ def _long_key(place: str) -> Callable[[Base, Path, Path], None]:
         content: Any = base.manifest
         inner = content[place] if place else content
         inner["k" * 5_000_000] = 1
-        seal(folder, content, files=False)
+        seal(folder, content, keep=("files",))
 
     return make
 
@@ -146,7 +148,7 @@ def _said(*keys: str, value: Any) -> Callable[[Base, Path, Path], None]:
         for key in keys[:-1]:
             inner = inner[key]
         inner[keys[-1]] = value
-        seal(folder, content, files=False)
+        seal(folder, content, keep=("files",))
 
     return make
 
@@ -155,7 +157,7 @@ def _bytes(name: str, content: bytes) -> Callable[[Base, Path, Path], None]:
     def make(base: Base, folder: Path, _outside: Path) -> None:
         (folder / name).write_bytes(content)
         if name != "manifest.json":
-            seal(folder, base.manifest)
+            seal(folder, base.manifest, keep=(name,))
 
     return make
 
@@ -167,7 +169,7 @@ def _nested_spec(base: Base, folder: Path, _outside: Path) -> None:
     for _ in range(200):
         inner["x"] = {}
         inner = inner["x"]
-    seal(folder, content, files=False)
+    seal(folder, content, keep=("files",))
 
 
 def _twice(base: Base, folder: Path, _outside: Path) -> None:
@@ -195,7 +197,7 @@ def _one_case(base: Base, folder: Path, _outside: Path) -> None:
     content = base.manifest
     content["cases"] = content["cases"][:1]
     content["left_out"] = {case["name"]: "it tells nothing" for case in base.manifest["cases"][1:]}
-    seal(folder, content, files=False)
+    seal(folder, content, keep=("files",))
 
 
 def _unverified(base: Base, folder: Path, _outside: Path) -> None:
@@ -210,7 +212,7 @@ def _values_of_a_file(base: Base, folder: Path, _outside: Path) -> None:
     content = base.manifest
     for tensor in content["spec"]["inputs"].values():
         tensor["values"] = "/dev/zero.npy"
-    seal(folder, content, files=False)
+    seal(folder, content, keep=("files",))
 
 
 def _socket(_base: Base, folder: Path, _outside: Path) -> None:
@@ -241,7 +243,7 @@ def _other_documents(base: Base, folder: Path, _outside: Path) -> None:
     for path in STORED.glob("*.*.json"):
         shutil.copyfile(path, folder / path.name)
     (folder / "report.html").write_bytes(b"changed")
-    seal(folder, base.manifest, documents=False)
+    seal(folder, base.manifest, keep=(PROVENANCE, BOM))
 
 
 def _no_documents(base: Base, folder: Path, _outside: Path) -> None:
@@ -257,7 +259,7 @@ def _waived(base: Base, folder: Path, _outside: Path) -> None:
     content = base.manifest
     content["waivers"] = content["spec"]["waivers"] = [WAIVER]
     content["parameters"] = dict.fromkeys(content["parameters"], "0" * 64)
-    seal(folder, content, files=False)
+    seal(folder, content, keep=("files",))
 
 
 MADE: Mapping[str, Callable[[Base, Path, Path], None]] = {
@@ -332,3 +334,46 @@ MADE: Mapping[str, Callable[[Base, Path, Path], None]] = {
     "a budget of 64": _said("budget", value=64.0),
     "device gpu:999999999999": _said("spec", "device", value="gpu:999999999999"),
 }
+
+_OUTSIDE = reader("external data", "another file|unsafe path|training|sparse")
+_FILES = reader("files", "listed|lists|folder for none|regular file|symbolic link|missing|forms|case|holds")
+_PATHS = reader("paths", "unsafe|path|lists|missing|names")
+_BYTES = reader("size", "bytes|hole|more than|large|damaged")
+_MANIFEST = reader("manifest", r"manifest|spec in it|parity\.json|goldens|golden\.safetensors|device")
+_RUN = Aim("limits of a run", COMPUTED.kinds, "operator|program|too|more than|takes")
+_GRAPH = Aim("graph", COMPUTED.kinds | {"interface", "weights"}, r"model\.onnx")
+#: How the names of tricks begin -> what has to catch them; the first that fits. What is not here aims at no proof.
+AIMS: Mapping[str, Aim] = {
+    "bomb: ": _RUN,
+    **dict.fromkeys((f"graph: {name}" for name in GRAPHS if "outside" in name), _OUTSIDE),
+    "graph: ": _GRAPH,
+    "modules beside": _FILES,
+    "a payload in the bundle": _FILES,
+    "lists ": _PATHS,
+    **dict.fromkeys(("20,000 files", "folders deeper", "a folder that is", "a socket", "names that differ"), _FILES),
+    **dict.fromkeys(("files that are links", "a letter in two forms"), _FILES),
+    **dict.fromkeys((f"{name} of" for name in ("goldens", "parity.json", "report.html", "onnx")), _BYTES),
+    **dict.fromkeys(
+        ("manifest.json of", "300,000", "290,000", "a key", "a spec 200", "a manifest", "a report"), _MANIFEST
+    ),
+    "goldens of zeros": claims("outputs"),
+    "one case": claims("outputs", says="left out"),
+    "never verified": reader("goldens", "goldens"),
+    "everything waived": claims("weights", says="waive"),
+    "documents of another": reader("documents", "contradicts|documents?"),
+    "no documents": reader("documents gone", "documents?|provenance|bill"),
+    "a pickle": _MANIFEST,
+    "a failed release": reader("report", "verdict"),
+    **dict.fromkeys(
+        ("costs of", "no provenance", "a provenance", "a machine", "packages of", "values of", "golden_mb"), NOTHING
+    ),
+    **dict.fromkeys(
+        ("a seed of", "a dim of", "engines", "waivers without", "a budget", "device", "checkpoint in"), _MANIFEST
+    ),
+}
+
+
+def aim_of(trick: str) -> Aim:
+    """What has to catch a trick."""
+    exact = AIMS.get(trick)
+    return exact or next((aim for name, aim in AIMS.items() if trick.startswith(name)), NOTHING)

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evals.hostile.aims import CAUGHT, MISSED, NO_AIM, NOT_TRIED, Made, Told, told_in
 from evals.hostile.bases import Base
 from evals.hostile.harmless import why_harmful
 from evals.hostile.kinds import Wanted
-from exporter.base.errors import ExitCode, ExporterError
-from exporter.bundle.open import open_bundle, recorded_runs, recorded_spec
-from exporter.bundle.subject import subject_of
+from exporter.base.errors import ExitCode
 from tests.command import COMMAND, environment
 
 #: Seconds of processor time, and bytes of resident memory of any one process, that a command may take. Where engines
@@ -31,7 +30,11 @@ CODES = (0, 1, 3, 5)
 
 @dataclass
 class Result:
-    """What became of one bundle; `against` says what must not be."""
+    """What became of one bundle; `against` says what must not be.
+
+    `aim` is what has to catch it, `fate` one of the words of :mod:`evals.hostile.aims`, and `why` what stopped it
+    before that was tried, or what it passed with.
+    """
 
     number: int
     kind: str
@@ -42,6 +45,9 @@ class Result:
     processor: dict[str, float] = field(default_factory=dict)
     megabytes: dict[str, int] = field(default_factory=dict)
     message: str = ""
+    aim: str = ""
+    fate: str = ""
+    why: str = ""
     against: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -50,25 +56,32 @@ class Result:
 
 
 class Warm:
-    """The warmed process (:mod:`evals.hostile.warm`), as a runner of commands."""
+    """The warmed process (:mod:`evals.hostile.warm`), as a runner of commands on bundles below `place`."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "evals.hostile.warm"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, place: Path) -> None:
+        command, env = [sys.executable, "-m", "evals.hostile.warm"], {**os.environ, "TMPDIR": str(place / "tmp")}
+        self.place = place
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         self.sound: dict[str, float] = {}
 
-    def heat(self, sound: Sequence[Base], place: Path) -> None:
+    def heat(self, sound: Sequence[Base]) -> None:
         """Start the servers of all engines, and measure what the sound bundles take."""
         for base in sound:
+            self.emptied()
             self.run({"heat": os.fspath(base.folder)})
         for base in sound:
-            shutil.rmtree(place, ignore_errors=True)
-            (place / "tmp").mkdir(parents=True)
-            shutil.copytree(base.folder, place / "work/bundle")
+            self.emptied()
+            shutil.copytree(base.folder, self.place / "work/bundle")
             result = Result(-1, "sound", base.name, 0)
-            _command("verify", place, self, result)
+            _command("verify", self, result)
             assert result.codes["verify"] == 0, result
             self.sound[base.name] = result.processor["verify"]
+
+    def emptied(self) -> None:
+        """Make the folders of a run anew."""
+        shutil.rmtree(self.place, ignore_errors=True)
+        for name in ("work", "tmp"):
+            (self.place / name).mkdir(parents=True)
 
     def run(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Run one command line in a fork."""
@@ -86,39 +99,44 @@ class Warm:
         self._process.stdout.close()
 
 
-def run(wanted: Wanted, base: Base, place: Path, warm: Warm) -> Result:
-    """Make the bundle below `place`, verify and inspect it, and judge that."""
-    result = Result(wanted.number, wanted.kind, wanted.base, wanted.seed)
-    shutil.rmtree(place, ignore_errors=True)
-    (place / "work").mkdir(parents=True)
-    (place / "tmp").mkdir()
+def run(wanted: Wanted, base: Base, warm: Warm) -> Result:
+    """Make the bundle, verify and inspect it, and judge that."""
+    result, place = Result(wanted.number, wanted.kind, wanted.base, wanted.seed), warm.place
+    warm.emptied()
     bundle, outside = place / "work/bundle", place / "outside"
-    result.said = wanted.make(base, bundle, outside)
+    made = wanted.make(base, bundle, outside)
+    result.said, result.aim = made.said, made.aim.name
+    told = Told()
     before = listing(place / "work")
     for verb in ("verify", "inspect"):
-        _command(verb, place, warm, result)
+        _command(verb, warm, result)
+        told = told_in(place / "out") if verb == "verify" else told
         if outside.exists():
             result.against.append(f"{verb}: code of the bundle was run: {outside.read_text(errors='replace')[:80]}")
         if (left := listing(place / "work")) != before:
             result.against.append(f"{verb}: it wrote into the working folder: {sorted(set(left) ^ set(before))[:3]}")
         if left := [path.name for path in (place / "tmp").iterdir()]:
             result.against.append(f"{verb}: it left {left[:3]} in the temporary folder")
-    if result.codes["verify"] == 0 and (why := why_harmful(base, bundle)):
-        result.against.append(f"it passes, although {why}")
+    result.message = told.first[:200]
+    result.fate, result.why = _fate(made, told, result.codes["verify"], base, bundle)
+    if result.fate == NO_AIM and result.why:
+        result.against.append(f"it passes, although {result.why}")
     return result
 
 
-def refused_early(wanted: Wanted, base: Base, place: Path) -> bool:
-    """Whether it is refused before any engine starts, so that it takes no time; what raises here will be seen later."""
-    shutil.rmtree(place, ignore_errors=True)
-    wanted.make(base, place / "work/bundle", place / "outside")
-    try:
-        bundle = open_bundle(place / "work/bundle")
-        recorded_runs(spec := recorded_spec(bundle.manifest), with_source=False)
-        subject_of(bundle, spec, "cpu")
-    except ExporterError:
-        return True
-    return False
+def _fate(made: Made, told: Told, code: int, base: Base, bundle: Path) -> tuple[str, str]:
+    """Whether it was caught by what it aims at; else why not.
+
+    What passes has not been tried where it computes the same, and differs in nothing that anything could compute.
+    """
+    if code != 0:
+        if not made.aim.at_a_proof:
+            return NO_AIM, ""
+        return (CAUGHT, "") if told.caught(made.aim) else (NOT_TRIED, told.stopped_by)
+    why = "it is wrong in any case" if made.wrong else why_harmful(base, bundle)
+    if not made.aim.at_a_proof:
+        return NO_AIM, why
+    return (MISSED, why) if why else (NOT_TRIED, "passes, and does no harm")
 
 
 def listing(folder: Path) -> list[tuple[str, int, int]]:
@@ -133,31 +151,18 @@ def listing(folder: Path) -> list[tuple[str, int, int]]:
     return found
 
 
-def _command(verb: str, place: Path, warm: Warm, result: Result) -> None:
+def _command(verb: str, warm: Warm, result: Result) -> None:
+    place = warm.place
     out, err = place / "out", place / "err"
     arguments = [verb, "bundle", "--json", *(["--quiet", "--jobs", "2"] if verb == "verify" else [])]
     job = {"arguments": arguments, "cwd": str(place / "work"), "out": str(out), "err": str(err)}
-    answer = warm.run({**job, "temporary": str(place / "tmp"), "seconds": PATIENCE})
+    answer = warm.run({**job, "seconds": PATIENCE})
     result.codes[verb], result.processor[verb] = answer["code"], round(answer["processor"], 2)
     result.megabytes[verb] = max(answer["main"], answer["jobs"]) >> 20
-    if verb == "verify":
-        result.message = message(out)
     beyond = warm.sound.get(result.base, 1e9) if answer["code"] != ExitCode.BUNDLE else 0.0
     result.against += [
         f"{verb}: {what}" for what in _judged(answer, MOST_SECONDS + beyond, place / "work/bundle", (out, err))
     ]
-
-
-def message(out: Path) -> str:
-    """The first reason that the command gave; empty where it passed."""
-    try:
-        told = json.loads(out.read_bytes()[: 4 << 20])
-    except ValueError:
-        return "no JSON"
-    if "error" in told:
-        return f"{told['error']['where'].rpartition('/')[2]}: {told['error']['what']}"[:200]
-    wrong = next((check["reason"] for check in told.get("checks", ()) if check["outcome"] != "match"), "")
-    return str(wrong or (told.get("against") or [""])[0])[:200]
 
 
 def _judged(answer: Mapping[str, Any], seconds: float, bundle: Path, streams: Sequence[Path]) -> list[str]:

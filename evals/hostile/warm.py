@@ -1,11 +1,13 @@
 """A process that has imported the command line, and whose fork servers have imported the engines; it forks for each.
 
-It answers one JSON line for each that it is given: `{"arguments": [...], "cwd", "out", "err", "temporary", "seconds"}`.
+It answers one JSON line for each that it is given: `{"arguments": [...], "cwd", "out", "err", "seconds"}`.
 What runs in the fork is the entry point of the console script, with those arguments; only the imports are done already.
+Its variables stay those of this process: a fork server is another one for other variables, the temporary folder's too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,13 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from exporter.pipeline import verify
 from exporter.process import forks
 from exporter.process.workers import Limits, Setting
 from tests.warm import Alive
 
+#: Fork servers that are kept: one for each set of variables that the engines of all sound bundles want.
+_KEPT = 12
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -32,7 +34,6 @@ def _become(job: dict[str, Any]) -> None:
     os.chdir(job["cwd"])
     for name, number in (("out", 1), ("err", 2)):
         os.dup2(os.open(job[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    os.environ["TMPDIR"] = job["temporary"]
     sys.argv = ["exporter", *job["arguments"]]
     from exporter.cli import main
 
@@ -96,20 +97,36 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _peak_of_jobs(server: int) -> int:
-    return max((_peak(process.pid) for process in psutil.Process(server).children(recursive=True)), default=0)
+    """The largest memory of a server's keepers and jobs."""
+    waiting, most = _children(server), 0
+    while waiting:
+        pid = waiting.pop()
+        most = max(most, _peak(pid))
+        waiting += _children(pid)
+    return most
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started; to ask psutil is to read of every process of the machine."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _settle() -> None:
     """A server takes leave of a keeper as soon as it hears of its end; until then its processor time is not counted."""
     for number in _servers():
         for _ in range(100):
-            if not psutil.Process(number).children():
+            if not _children(number):
                 break
             time.sleep(0.02)
 
 
 def serve() -> None:
     """Run what is asked for, line by line; `heat` names a sound bundle that is verified here, which starts servers."""
+    forks.KEPT = _KEPT
     for line in sys.stdin:
         job = json.loads(line)
         if "heat" in job:

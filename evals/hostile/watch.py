@@ -173,7 +173,7 @@ def main() -> int:
     bad = 0
     with tempfile.TemporaryDirectory() as place:
         sound = {base.name: base for base in bases(chosen.bases or Path(place) / "bases")}
-        sample = plan(1500, chosen.seed, tuple(sound))[: chosen.count + chosen.traced]
+        sample = plan(2000, chosen.seed, tuple(sound))[: chosen.count + chosen.traced]
         for at, wanted in enumerate(sample):
             traced = at >= chosen.count
             codes, found = watched(wanted, sound[wanted.base], Path(place) / "run", traced=traced)

@@ -3,6 +3,7 @@
     python -m evals.mutants                          # all rooms: processor hours
     python -m evals.mutants --rooms verdict,judge    # some
     python -m evals.mutants --only exporter/base/numbers/norms.py:40-62
+    python -m evals.mutants --since 16fb587          # of lines that this commit does not hold
     python -m evals.mutants --json out.json --resume # go on where a run stopped; what survived runs again
 
 Exit codes: 0 all killed or explained, 1 some survived, 2 wrong arguments.
@@ -26,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.mutants")
     parser.add_argument("--rooms", default=",".join(ROOMS), help=f"some of {','.join(ROOMS)}")
     parser.add_argument("--only", default="", help="FILE, FILE:LINE or FILE:FIRST-LAST: only the mutants there")
+    parser.add_argument("--since", default="", metavar="COMMIT", help="only the mutants of lines that it does not hold")
     parser.add_argument("--json", type=Path, help="write every mutant and what became of it")
     parser.add_argument("--resume", action="store_true", help="believe what --json says of unchanged files")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once (2)")
@@ -41,7 +43,7 @@ def main() -> int:
         parser.error("--resume reads the file of --json: name it")
     tests = tuple(filter(None, chosen.tests.split(",")))
     wanted = {name: replace(ROOMS[name], tests=tests or ROOMS[name].tests) for name in rooms}
-    plan = Plan.of(wanted, chosen.only, chosen.sample)
+    plan = Plan.of(wanted, chosen.only, chosen.sample, since=chosen.since)
     if chosen.list:
         for mutant in plan.mutants:
             print(mutant.id)
@@ -52,7 +54,7 @@ def main() -> int:
     if chosen.json:
         write(chosen.json, results)
     print(table(plan, results))
-    whole = not chosen.only and chosen.sample == 1  # of a part nobody knows what is no more
+    whole = not chosen.only and not chosen.since and chosen.sample == 1  # of a part nobody knows what is no more
     stale = equivalents.stale({mutant.key for mutant in plan.mutants}, plan.files) if whole else []
     for name in stale:
         print(f"explained, and there is no such mutant: {name}")

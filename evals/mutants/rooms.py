@@ -21,8 +21,9 @@ class Room:
 
 
 #: Without `declared`, `pipeline` and `sublayers`, which release or verify bundles: that takes a minute for each fault.
-_PROOFS = ("agreement", "alike", "budgets", "chains", "fold_limits", "folded", "folds", "interface", "look", "noise")
-_PROOFS += ("origins", "overflow", "plans", "rating", "samples", "speed", "task_metric", "trained", "weights")
+_PROOFS = ("agreement", "alike", "budgets", "chains", "decoding", "fold_limits", "folded", "folds", "injected")
+_PROOFS += ("interface", "look", "noise", "origins", "overflow", "plans", "rating", "samples")
+_PROOFS += ("speed", "task_metric", "trained", "weights")
 
 ROOMS = {
     "verdict": Room(("exporter/prove/verdict",), ("tests/prove/verdict", "tests/prove/judge")),
@@ -53,26 +54,43 @@ ROOMS = {
         ("exporter/export/fold/both.py", "exporter/export/fold/split.py"),
         ("tests/export/fold/test_both.py", "tests/export/fold/test_steps.py", "tests/export/fold/test_layer.py"),
     ),
-    "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
+    "subject": Room(
+        ("exporter/bundle/subject.py", "exporter/bundle/left_out.py"),
+        ("tests/bundle/test_subject.py", "tests/bundle/test_left_out.py"),
+    ),
     "record": Room(("exporter/prove/goldens/record.py",), ("tests/prove/goldens/test_recording.py",)),
     "goldens": Room(
         tuple(
             f"exporter/prove/goldens/{name}.py"
-            for name in ("cases", "extremes", "finish", "float64", "fresh", "oracle", "positions", "truth")
+            for name in (
+                *("cases", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh", "masks"),
+                *("oracle", "positions", "telling", "truth", "values"),
+            )
         ),
         tuple(
             f"tests/prove/goldens/test_{name}.py"
             for name in (
-                *("cases", "extremes", "finish", "float64", "fresh", "oracle", "positions"),
-                *("telling", "truth"),
+                *("cases", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh", "masks"),
+                *("oracle", "positions", "telling", "truth", "values"),
             )
         ),
     ),
-    "search": Room(
-        tuple(f"exporter/prove/goldens/{name}.py" for name in ("coverage", "questions", "sides")),
-        tuple(f"tests/prove/goldens/test_{name}.py" for name in ("coverage", "coverage_noted", "questions", "sides")),
+    "origin": Room(
+        ("exporter/prove/root_cause/origin.py",),
+        ("tests/prove/root_cause/test_first_off.py", "tests/prove/root_cause/test_origin.py"),
         traces=True,
     ),
+    "search": Room(
+        tuple(
+            f"exporter/prove/goldens/{name}.py" for name in ("branches", "coverage", "influence", "questions", "sides")
+        ),
+        tuple(
+            f"tests/prove/goldens/test_{name}.py"
+            for name in ("coverage", "coverage_noted", "influence", "questions", "sides")
+        ),
+        traces=True,
+    ),
+    "preflight": Room(("exporter/prove/preflight",), ("tests/prove/preflight",), traces=True),
 }
 
 

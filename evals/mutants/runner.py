@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -40,9 +41,13 @@ class Plan:
     root: Path
 
     @staticmethod
-    def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT) -> Plan:
-        """Every mutant of these rooms, or only those of a `file`, `file:line` or `file:first-last`; every n-th."""
+    def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT, since: str = "") -> Plan:
+        """Every mutant of these rooms, or only those of a `file`, `file:line` or `file:first-last`; every n-th.
+
+        With a commit in `since`, only those of lines that it does not hold; a file that moved is the same file.
+        """
         of_file = files_of(rooms, root)
+        changed = _changed(since, root) if since else None
         file, _, lines = only.partition(":")
         first, _, last = lines.partition("-")
         planned = [
@@ -51,10 +56,26 @@ class Plan:
             if not file or path.startswith(file)
             for mutant in mutants(path, (root / path).read_text())
             if not lines or int(first) <= mutant.line <= int(last or first)
+            if changed is None or mutant.line in changed.get(path, ())
         ]
         tests = dict.fromkeys(test for room in rooms.values() for test in room.tests if (root / test).exists())
         unrecorded = {path: rooms[name].tests for path, name in of_file.items() if rooms[name].traces}
         return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), unrecorded, root)
+
+
+def _changed(commit: str, root: Path) -> dict[str, set[int]]:
+    """By file the lines that differ from a commit's."""
+    command = ["git", "diff", "--no-color", "--no-ext-diff", "--find-renames=40%", "-l0", "--unified=0", commit]
+    text = subprocess.run([*command, "--", "exporter"], cwd=root, check=True, capture_output=True, text=True).stdout
+    lines: dict[str, set[int]] = {}
+    file = ""
+    for line in text.splitlines():
+        if line.startswith("+++ "):
+            file = line.removeprefix("+++ b/")
+        elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(hunk[1]), int(hunk[2] or 1)
+            lines.setdefault(file, set()).update(range(first, first + count))
+    return lines
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def findings(source: Source, cache: Path) -> Iterator[Found]:
     root = source.root(cache).resolve()
     seen: dict[Place, Found] = {}
     for finding in examine([str(root / source.folder)]).findings:
-        if finding.severity is Severity.INFO:
+        if finding.severity is Severity.INFO or Path(finding.location.path).is_dir():  # of a folder without layers
             continue
         file = Path(finding.location.path).resolve().relative_to(root)
         place = Place(source.label, file.as_posix(), finding.location.line, finding.code)

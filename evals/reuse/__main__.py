@@ -23,7 +23,8 @@ from evals.reuse.changes import Change, that_cannot, that_matter
 from evals.reuse.project import git, lay, write_package
 from exporter.base.git import Base
 from exporter.gate.reuse.packages import packages as installed
-from exporter.gate.reuse.release import Asked, Kept, Releases
+from exporter.gate.reuse.records import Kept
+from exporter.gate.reuse.release import Releases
 from exporter.gate.reuse.store import Store
 from exporter.gate.touched import touched
 from exporter.spec.read import read_spec
@@ -102,8 +103,8 @@ def _specs(names: tuple[str, ...]) -> list[Path]:
 
 def _kept(name: str, cache: Path) -> str:
     """Why a release would be made anew; empty where the one that is kept would be reused."""
-    asked = Asked.of(read_spec(Path("specs", f"{name}.yaml"), ()))
-    found = Releases(Store(cache)).find(asked, Path("artifacts"), lambda _: None)
+    spec = read_spec(Path("specs", f"{name}.yaml"), ()).model_dump(mode="json")
+    found = Releases(Store(cache)).find(spec, Path("artifacts"), lambda _: None)
     return "" if isinstance(found, Kept) else found
 
 

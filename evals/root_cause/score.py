@@ -20,7 +20,7 @@ import numpy as np
 
 from exporter.bundle.open import open_bundle
 from exporter.bundle.subject import subject_of as in_bundle
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.pipeline import release
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench
@@ -150,9 +150,8 @@ def _judged(bench: Bench, run: Run, case: str, witness: Witness, trial: Trial) -
 
 def plant(folder: Path, files: tuple[str, ...], name: str, change: tuple[Change, np.random.Generator]) -> bool:
     """Change one stored tensor; False where that changes nothing."""
-    weights, content = stored_weights(files, folder)
-    weight = weights[name]
-    before = weight.array(content)
+    stored = stored_tensors(files, folder)
+    weight, before = stored.weights[name], stored.array(name)
     if before.dtype != "<f4" or len(weight.pieces) != 1:
         return False
     after = change[0](before, change[1]).astype("<f4")

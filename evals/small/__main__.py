@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from evals.small.catalogue import SmallLayer, families, layers, sample
 from evals.small.cells import Row, report
 from exporter.base.files import write_json
 from tests.command import exporter
+
+_NO_OPERATOR = re.compile(r"onnx: operator \w+ \(number \d+\): has no conversion")
 
 
 class Truth:
@@ -47,25 +50,41 @@ class Truth:
 
 
 def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
-    """Release a layer, and hold what came of it against eager and stock Paddle."""
-    spec = layer.write(folder)
+    """Release a layer, and hold what came of it against eager and stock Paddle.
+
+    Where ONNX is refused for an operator, and stock paddle2onnx gives no right file either, the rest is released.
+    """
+    layer.write(folder)
     row = Row(layer.family, layer.name, "runs", truth.of(layer, "stock"))
     if row.stock != "sound":
         row.eager = truth.of(layer, "eager")
         ended = row.stock.startswith("ended by signal")
         row.stock = "sound" if not ended and truth.of(layer, "loaded") == "sound" else row.stock
+    answer, places = _released(layer, folder, row)
+    refusal = next((said for message in row.messages for said in _NO_OPERATOR.findall(message)), "")
+    if row.sound and refusal and (stock := truth.of(layer, "onnx")) != "sound":
+        row.without = f"{refusal}; stock: {stock}"
+        plain = replace(layer, formats=tuple(name for name in layer.formats if name != "onnx"))
+        plain.write(folder)
+        answer, places = _released(plain, folder, row)
+    row.marked = [*layer.marked]
+    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & places)
+    if row.exit == 0:
+        bundle = str(folder / answer["bundle"])
+        row.files = {variant: truth.of(layer, "", bundle, variant) for variant in answer["variants"]}
+    return row
+
+
+def _released(layer: SmallLayer, folder: Path, row: Row) -> tuple[dict[str, Any], set[str]]:
+    """The answer of a release, and the places that its messages name; what came of it stands in the row."""
     started = time.monotonic()
-    done = exporter("release", spec.name, "--out", "out", "--no-cache", "--quiet", "--json", cwd=folder)
+    spec = f"{layer.name}.yaml"
+    done = exporter("release", spec, "--out", "out", "--no-cache", "--quiet", "--json", cwd=folder)
     row.seconds = round(time.monotonic() - started, 1)
     row.exit = done.code
     answer: dict[str, Any] = json.loads(done.out) if done.out else {}
     row.messages, places = _messages(answer)
-    row.marked = [*layer.marked]
-    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & places)
-    if done.code == 0:
-        bundle = str(folder / answer["bundle"])
-        row.files = {variant: truth.of(layer, "", bundle, variant) for variant in answer["variants"]}
-    return row
+    return answer, places
 
 
 def _messages(answer: dict[str, Any]) -> tuple[list[str], set[str]]:

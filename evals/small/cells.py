@@ -14,6 +14,7 @@ class Row:
 
     `eager` and `stock`: `runs` and `sound`, or what went wrong. `files`: `right` for each variant that passed, or how
     it differs from eager. `marked`: the lines that no export can keep, and whether a message named one of them.
+    `without`: why it was released without ONNX: what the exporter says, and stock.
     """
 
     family: str
@@ -25,6 +26,7 @@ class Row:
     files: dict[str, str] = field(default_factory=dict)
     marked: list[int] = field(default_factory=list)
     at_line: bool = False
+    without: str = ""
     seconds: float = 0.0
 
     @property
@@ -51,7 +53,8 @@ class Row:
         wrong = {variant: answer for variant, answer in self.files.items() if answer != "right"}
         what = f" {wrong}" if wrong else f" {self.messages[0][:200]}" if self.exit and self.messages else ""
         stock = "" if self.stock == "sound" else f" (stock: {self.stock[:120]})"
-        return f"{self.family}/{self.name}: {self.cell}, exit {self.exit}, {self.seconds} s{stock}{what}"
+        without = f" (without ONNX: {self.without})" if self.without else ""
+        return f"{self.family}/{self.name}: {self.cell}, exit {self.exit}, {self.seconds} s{stock}{without}{what}"
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,9 @@ def report(rows: Sequence[Row]) -> Report:
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
     lines = [f"{len(members):4} {cell}: {', '.join(row.name for row in members)}" for cell, members in cells.items()]
+    narrowed = [row.name for row in rows if row.without]
+    if narrowed:
+        lines.append(f"{len(narrowed)} without ONNX, which stock does not write either: {', '.join(narrowed)}")
     planted = [row for row in rows if row.family == UNSOUND]
     at_line = sum(row.at_line for row in planted if row.exit)
     lines.append(f"{len(planted)} unsound on purpose, {at_line} of them refused at their line")

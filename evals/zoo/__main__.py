@@ -13,6 +13,7 @@ import argparse
 import itertools
 import os
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evals.zoo import clas, nlp, ocr
+from evals.zoo import clas, nlp, ocr, paddlex
 from evals.zoo.children import ENVIRONMENT, preloaded
 from evals.zoo.exported import Wish
 from evals.zoo.networks import Network
@@ -36,12 +37,16 @@ def main() -> int:
     options = _options()
     if options.ppocr:
         os.environ[ocr.CHECKOUT] = str(options.ppocr.resolve())
+    if options.paddlex:
+        os.environ[paddlex.WHEEL] = str(options.paddlex.resolve())
     families = options.families.split(",")
     _import_all(families)
+    from evals.zoo import calibrated, stock
     from evals.zoo.judged import judged
     from evals.zoo.models import networks
     from evals.zoo.quick import quick
 
+    os.environ[stock.COMMAND] = options.p2o
     examine = quick if options.quick else judged
     plain = Wish(
         formats=tuple(options.formats.split(",")),
@@ -57,7 +62,8 @@ def main() -> int:
     into = options.json or options.resume
     said = measured(quick=options.quick) | {"limit": options.seconds}
     said |= {"opset": options.opset} if options.opset else {}
-    with preloaded(families):
+    with tempfile.TemporaryDirectory(prefix="zoo-") as kept, preloaded(families):
+        os.environ[calibrated.KEPT] = kept
         for network, weights in _wanted(options, networks):
             key = {"family": network.family, "name": network.name, "weights": weights}
             if tuple(key.values()) in rows:
@@ -85,7 +91,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", action="store_true", help="of PaddleClas one architecture for each source file")
     parser.add_argument("--quick", action="store_true", help="two draws and plain differences: no verdict, in seconds")
     parser.add_argument("--ppocr", type=Path, help="a checkout of PaddleOCR, which no wheel holds")
-    parser.add_argument("--stock", default="pir", help="formats that stock Paddle writes too: pir,pdmodel,onnx, or ''")
+    parser.add_argument("--paddlex", type=Path, help="the unpacked wheel of PaddleX")
+    parser.add_argument(
+        "--stock",
+        default="pir",
+        help="formats that stock Paddle writes too: pir,pdmodel,onnx, p2o for ONNX by p2o, or ''",
+    )
+    parser.add_argument("--p2o", default="p2o", help="the command p2o, in an environment of its own")
     parser.add_argument("--target", default="", help="the oldest Paddle that has to load the .pdmodel, as 2.6")
     parser.add_argument("--keep", type=Path, help="keep each .pdmodel with a case for legacy_runtime.py")
     parser.add_argument("--json", type=Path)

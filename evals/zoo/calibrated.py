@@ -7,16 +7,21 @@ normal values, and every vector of parameters is moved.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from evals.zoo import models
 from evals.zoo.networks import Network
 from evals.zoo.settled import settle
 
 ROWS = 16
+#: The environment variable that names a folder for what was calibrated: each child of a run builds the network anew.
+KEPT = "ZOO_CALIBRATED"
 
 
 def __getattr__(name: str) -> Callable[[], Any]:
@@ -31,6 +36,10 @@ def _calibrated(network: Network) -> Any:
 
     layer = network.build()
     layer.eval()
+    kept = Path(os.environ[KEPT], f"{network.key}.safetensors") if KEPT in os.environ else None
+    if kept and kept.exists():
+        layer.set_state_dict({name: paddle.to_tensor(value) for name, value in load_file(kept).items()})
+        return layer
     draw = np.random.default_rng(11)
     for parameter in layer.parameters():
         if len(parameter.shape) == 1 and "float" in str(parameter.dtype):
@@ -39,6 +48,8 @@ def _calibrated(network: Network) -> Any:
             parameter.set_value(moved.astype(value.dtype))
     sizes = {name: dim["typical"] for name, dim in network.dims.items()} | {"batch": ROWS}
     settle(layer, [paddle.to_tensor(drawn(network, index, draw, sizes)) for index in range(len(network.inputs))])
+    if kept:
+        save_file({name: value.numpy() for name, value in layer.state_dict().items()}, kept)
     return layer
 
 
@@ -48,6 +59,8 @@ def drawn(network: Network, index: int, draw: np.random.Generator, sizes: Mappin
     shape = [sizes[size] if isinstance(size, str) else size for size in tensor.shape]
     if tensor.values == "normal":
         return draw.standard_normal(shape).astype(tensor.dtype)
-    words = tensor.values.removeprefix("integers(").rstrip(")").split(",")
-    low, high = (int(sizes.get(word, word)) for word in words)
+    kind, _, bounds = tensor.values.rstrip(")").partition("(")
+    if kind == "uniform":
+        return draw.uniform(*map(float, bounds.split(",")), shape).astype(tensor.dtype)
+    low, high = (int(sizes.get(word, word)) for word in bounds.split(","))
     return draw.integers(low, high, shape).astype(tensor.dtype)

@@ -62,11 +62,11 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         report = judge(harness_of(subject, runs, setting), about(content))
         laps.end("judge")
         for name in spec.formats:
-            rows[name] = _row({c: e for c, e in report.verdict.evidence.items() if c.format == name})
+            rows[name] = row_of({c: e for c, e in report.verdict.evidence.items() if c.format == name})
         if wish.keep and "pdmodel" in spec.formats:
             _keep(subject, wish.keep / f"{network.family}-{network.key}")
         beside = {
-            name: _judge_stock(subject.bench(), written, draft / "stock", setting)
+            name: _judge_stock(subject.bench(), written, stock.place_of(draft / "stock", name), setting)
             if isinstance(written, Artifact)
             else written
             for name, written in stock.artifacts(network, spec, wish, draft / "stock", setting)
@@ -84,7 +84,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         )
 
 
-def _row(evidence: Mapping[Claim, Evidence]) -> Row:
+def row_of(evidence: Mapping[Claim, Evidence]) -> Row:
     """Claims that an engine answered are the checks; proofs by reading count for the word only."""
     outcomes = Counter(proof.outcome for proof in evidence.values())
     engines = set(ENGINES.names())
@@ -116,7 +116,7 @@ def _judge_stock(bench: Bench, written: Artifact, folder: Path, setting: Setting
     cases = tuple(_renamed(case, names) for case in bench.cases)
     beside = replace(bench, folder=folder, cases=cases, artifacts={written.format: written}, outputs=theirs)
     engine = "onnxruntime" if written.format == "onnx" else "paddle_inference"
-    row = _row(run_engine(beside, Run(written.format, "fp32", engine), setting))
+    row = row_of(run_engine(beside, Run(written.format, "fp32", engine), setting))
     row.pop("missed")
     return row
 

@@ -15,6 +15,7 @@ from evals.zoo import clas as clas_registry
 from evals.zoo import detectors, sequences
 from evals.zoo import nlp as transformers
 from evals.zoo import ocr as ocr_checkout
+from evals.zoo import paddlex as paddlex_wheel
 
 BATCH = {"min": 1, "typical": 2, "max": 3}
 TIME = {"min": 3, "typical": 6, "max": 9}
@@ -108,6 +109,21 @@ def ocr() -> list[Network]:
     ]
 
 
+def paddlex() -> list[Network]:
+    """PaddleX 3.7.2, where its wheel is named."""
+    return [
+        Network(
+            "paddlex",
+            entry.name,
+            build,
+            tuple(Tensor(tensor.shape, tensor.dtype, tensor.values) for tensor in entry.inputs),
+            entry.dims,
+            calibrated=True,
+        )
+        for entry, build in paddlex_wheel.builders().items()
+    ]
+
+
 def seg() -> list[Network]:
     """PaddleSeg 2.8.0."""
     from paddleseg import models
@@ -185,6 +201,7 @@ FAMILIES: Mapping[str, Callable[[], list[Network]]] = {
     "vision": vision,
     "sequence": sequence,
     "ocr": ocr,
+    "paddlex": paddlex,
     "nlp": nlp,
     "clas": clas,
     "seg": seg,

@@ -56,10 +56,11 @@ def quick(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
 def quick_stock(network: Network, spec: Spec, wish: Wish, folder: Path, setting: Setting) -> dict[str, Row]:
     """A row for each format that stock is to write."""
     written = dict(stock.artifacts(network, spec, wish, folder, setting))
-    made = [artifact for artifact in written.values() if isinstance(artifact, Artifact)]
-    return {name: row for name, row in written.items() if not isinstance(row, Artifact)} | compared(
-        network, spec, folder, made, setting
-    )
+    rows = {name: row for name, row in written.items() if not isinstance(row, Artifact)}
+    made = {name: artifact for name, artifact in written.items() if isinstance(artifact, Artifact)}
+    for name in [name for name in made if name == stock.P2O]:
+        rows[name] = compared(network, spec, stock.place_of(folder, name), [made.pop(name)], setting)["onnx"]
+    return rows | compared(network, spec, folder, list(made.values()), setting)
 
 
 def compared(network: Network, spec: Spec, folder: Path, made: Sequence[Artifact], setting: Setting) -> dict[str, Row]:

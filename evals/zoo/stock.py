@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,29 +23,40 @@ from exporter.process.job import job
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
 
+#: The environment variable that names the command p2o; children read it too.
+COMMAND = "P2O_COMMAND"
+P2O = "p2o"
+
 
 def artifacts(
     network: Network, spec: Spec, wish: Wish, folder: Path, setting: Setting
 ) -> Iterator[tuple[str, Artifact | Row]]:
     """Each format that stock is to write: the artifact under `folder`, or the row of a refusal.
 
-    An artifact's `outputs` stand in the order in which `forward` returns them, its `native_outputs` in the file's.
+    `p2o` is ONNX by another converter, in a folder of its own. An artifact's `outputs` stand in the order in which
+    `forward` returns them, its `native_outputs` in the file's.
     """
     for name in wish.stock:
-        into = folder / name
+        kind = "onnx" if name == P2O else name
+        into = place_of(folder, name) / kind
         into.mkdir(parents=True)
-        request = {**source_of(spec), "network": network.key, "format": name, "into": str(into)}
+        request = {**source_of(spec), "network": network.key, "writer": name, "format": kind, "into": str(into)}
         request["pir"] = str(folder / "pir")
         try:
             answer = call(write, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
         except ExporterError as error:
             yield name, {**refusal_of(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}
             continue
-        files = tuple(f"{name}/{path.name}" for path in sorted(into.iterdir()))
+        files = tuple(f"{kind}/{path.name}" for path in sorted(into.iterdir()))
         natives = tuple(answer["outputs"])
         places = answer["places"]
         ordered = [native for _, native in sorted(zip(places, natives, strict=True))] if places else natives
-        yield name, Artifact(name, "fp32", files, tuple(spec.inputs), tuple(ordered), natives)
+        yield name, Artifact(kind, "fp32", files, tuple(spec.inputs), tuple(ordered), natives)
+
+
+def place_of(folder: Path, name: str) -> Path:
+    """Where the artifact of that writer has its folder."""
+    return folder / name if name == P2O else folder
 
 
 @job
@@ -58,13 +70,21 @@ def parameters_of_forward(request: dict[str, Any]) -> dict[str, Any]:
 
 @job
 def write(request: dict[str, Any]) -> dict[str, Any]:
-    """`jit.save` with nothing around it but what the format needs; for ONNX, paddle2onnx on the stock `.json`."""
+    """`jit.save` with nothing around it but what the format needs; for ONNX, a converter on the stock `.json`."""
     import paddle
     from paddle.pir_utils import DygraphOldIrGuard
 
-    name, into = request["format"], Path(request["into"])
+    name, into = request["writer"], Path(request["into"])
     formats: Registry[Format] = Registry("exporter.export.lower", "format")
-    if name == "onnx":
+    if name == P2O:
+        program, parameters = (str(Path(request["pir"]) / f"model.{kind}") for kind in ("json", "pdiparams"))
+        command = [os.environ[COMMAND], program, parameters, str(into / "model.onnx"), "--opset", str(DEFAULT_OPSET)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or [f"p2o ended with {done.returncode}"])[0])
+        layer = load_layer(request["model"], None, request["seed"])
+        places = _places(layer, request["network"])
+    elif name == "onnx":
         import paddle2onnx
 
         content = paddle2onnx.export(
@@ -93,7 +113,7 @@ def write(request: dict[str, Any]) -> dict[str, Any]:
             traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
             paddle.jit.save(traced, str(into / "model"))
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-    natives = [one.name for one in read(into / formats[name].model).outputs]
+    natives = [one.name for one in read(into / formats[request["format"]].model).outputs]
     return {"outputs": natives, "places": places if len(places) == len(natives) else []}
 
 

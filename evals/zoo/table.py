@@ -16,7 +16,7 @@ _TITLES = {"pir": "`.json`", "pdmodel": "`.pdmodel`", "onnx": "ONNX"}
 
 def main() -> None:
     rows = [row for path in sys.argv[1:] for row in read_rows(Path(path)).values()]
-    print("\n".join([*counts(rows), "", *misses(rows)]))
+    print("\n".join([*counts(rows), "", *beside(rows), "", *misses(rows)]))
 
 
 def counts(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -33,6 +33,21 @@ def counts(rows: Sequence[dict[str, Any]]) -> list[str]:
         cells = [f"{sum(well(row, name) for row in sound)} of {len(sound)}" for name in FORMATS]
         spent = sum(sum(row.get("processor", {}).values()) for row in own)
         lines.append(f"| {family} | {judged} | {len(own)} | {len(sound)} | {' | '.join(cells)} | {spent:.0f} s |")
+    return lines
+
+
+def beside(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """One line a format and writer: what came out, was wrong, and was refused, of the networks it was asked for."""
+    lines = ["| format | written by | networks | right | wrong | refused |", "| --- | --- | --- | --- | --- | --- |"]
+    writers = (("pir", "`jit.save`", "pir"), ("pdmodel", "`jit.save`", "pdmodel"), ("onnx", "paddle2onnx", "onnx"))
+    for name, other, key in (*writers, ("onnx", "p2o", "p2o")):
+        ours = [] if key == "p2o" else [("exporter", [row["formats"][name] for row in rows if name in row["formats"]])]
+        for writer, files in (*ours, (other, [row["stock"][key] for row in rows if key in row["stock"]])):
+            right = sum(file["word"] in GOOD for file in files)
+            refused = sum(file["word"] == "refused" for file in files)
+            wrong = len(files) - right - refused
+            if files:
+                lines.append(f"| {_TITLES[name]} | {writer} | {len(files)} | {right} | {wrong} | {refused} |")
     return lines
 
 

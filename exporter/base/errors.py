@@ -183,7 +183,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "one of: {}")
 
 def did_you_mean_file(path: Path, otherwise: str, pattern: str = "*") -> str:
     """The hint about a file that is not there: the one beside it whose name is closest, else `otherwise`."""
-    close = closest(path.name, sorted(other.name for other in path.parent.glob(pattern)))
+    names = {other.name for other in path.parent.glob(pattern)} - {path.name}  # a link that leads nowhere is there
+    close = closest(path.name, sorted(names))
     return f"did you mean '{path.parent / close}'?" if close else otherwise
 
 

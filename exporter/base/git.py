@@ -12,6 +12,11 @@ from pathlib import Path
 from exporter.base.errors import EnvironmentLacks, UsageError
 from exporter.base.files import sha256_bytes
 
+#: Variables by which git tells a hook of its repository: they would name it in the folder of any other one, too.
+_OF_A_HOOK = frozenset(
+    f"GIT_{name}" for name in ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "COMMON_DIR", "NAMESPACE")
+)
+
 
 @dataclass(frozen=True)
 class Base:
@@ -58,6 +63,12 @@ class Base:
         names = self._git("-C", str(self.top), "ls-files", "--others", "--exclude-standard", "-z")
         return frozenset(self.top / name for name in names.split("\0") if name)
 
+    def unwatched(self) -> frozenset[Path]:
+        """Tracked files that are there and that git was told not to compare: `assume-unchanged`, `skip-worktree`."""
+        lines = self._git("-C", str(self.top), "ls-files", "-v", "-z").split("\0")
+        marked = (self.top / line[2:] for line in lines if line[:1].islower() or line[:1] == "S")
+        return frozenset(path for path in marked if path.exists())
+
     def files(self) -> frozenset[Path]:
         """Files that git tracks, as absolute paths."""
         names = self._git("-C", str(self.top), "ls-files", "-z")
@@ -89,7 +100,8 @@ class State:
 def git_output(folder: Path, *arguments: str) -> str | None:
     """Return what git says in a folder; None where it fails, as outside of a repository, or there is no git."""
     command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
     try:
         done = subprocess.run(command, capture_output=True, check=False, env=environment)
     except FileNotFoundError:
@@ -129,7 +141,8 @@ class Changed:
 def changed_since(base: Base) -> Changed:
     """Which files differ from a commit. One that was moved is gone in one place and new in another.
 
-    A submodule is told as its folder, whether it is at another commit or holds changes that are not committed.
+    What git does not compare counts as changed. A submodule is told as its folder, whether it is at another commit or
+    holds changes that are not committed.
 
     Raises:
         UsageError, EnvironmentLacks: as :class:`Base`.
@@ -137,4 +150,5 @@ def changed_since(base: Base) -> Changed:
     told = base.diff("--name-status", "--no-renames", "--ignore-submodules=none", "-z").split("\0")
     status = dict(zip(told[1::2], told[0::2], strict=False))  # ends in an empty text
     gone = frozenset(base.top / name for name, word in status.items() if word == "D")
-    return Changed(frozenset(base.top / name for name in status) - gone | base.untracked(), gone)
+    present = frozenset(base.top / name for name in status) - gone
+    return Changed(present | base.untracked() | base.unwatched(), gone)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from exporter.base.errors import UsageError, did_you_mean
-from exporter.base.watch import unseen
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -97,11 +97,12 @@ def _entry_points(group: str) -> tuple[EntryPoint, ...]:
 def _declared(places: tuple[str, ...]) -> str | None:
     """All that installed packages declare, as text; None where a part of the path is no folder and cannot be read."""
     found = []
-    with unseen():
-        for place in dict.fromkeys(places):
-            folder = Path(place)
-            if folder.is_dir():
-                found += [each.read_text(encoding="utf-8") for each in folder.glob("*.*-info/entry_points.txt")]
-            elif folder.exists():
-                return None
+    for place in dict.fromkeys(places):
+        folder = Path(place)
+        if folder.is_dir():
+            names = [name for name in os.listdir(folder) if name.endswith("-info")]  # noqa: PTH208 - as imports do
+            files = [folder / name / "entry_points.txt" for name in names]
+            found += [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+        elif folder.exists():
+            return None
     return "\n".join(found)

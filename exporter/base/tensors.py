@@ -44,9 +44,36 @@ _MOST_HEADER = 16 << 20
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
+def split_size(size: int | str) -> tuple[str, int]:
+    """The named dim of a size and what is added: ("past", 1) of `past+1`, and ("", 3) of the number 3."""
+    if isinstance(size, int):
+        return "", size
+    dim, _, more = size.partition("+")
+    return dim, int(more or 0)
+
+
+def size_at(size: int | str, dims: Mapping[str, int]) -> int:
+    """A size as a number, where each named dim has this one; raises KeyError for another name."""
+    dim, more = split_size(size)
+    return dims[dim] + more if dim else more
+
+
+def shape_at(shape: Iterable[int | str], dims: Mapping[str, int]) -> tuple[int, ...]:
+    """A shape in numbers; raises as :func:`size_at`."""
+    return tuple(size_at(size, dims) for size in shape)
+
+
+def dims_in(shapes: Iterable[Iterable[int | str]]) -> list[str]:
+    """Every named dim of some shapes, once, in their order."""
+    return list(dict.fromkeys(dim for shape in shapes for dim, _ in map(split_size, shape) if dim))
+
+
 @dataclass(frozen=True)
 class TensorSpec:
-    """One input or output: its name, dtype and shape; a `str` in the shape is a named dim, `-1` is unknown."""
+    """One input or output: its name, dtype and shape.
+
+    A `str` in the shape is a named dim, to which a number may be added (`past+1`); `-1` is unknown.
+    """
 
     name: str
     dtype: str

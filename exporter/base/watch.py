@@ -1,11 +1,9 @@
-"""What a step reads besides what it is given and what counts of the project: files, and folders that it lists.
+"""What the children of a release open beside what counts of its project: it only adds to what the release depends on.
 
-Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`, `sqlite3.connect`), in the main
-process and in its children; in these also by the modules that are loaded in the end. It only adds to what a release
-depends on, and excuses nothing. What compiled code or another process opens by itself is not seen, but for
-safetensors' and Paddle's (:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it
-has imported, each process that it has started and each server that it has talked to: nobody knows what these have read
-outside of the project.
+Python's audit events tell of files, and of folders that are listed. What compiled code or another process opens is not
+told, but for safetensors' and Paddle's (:mod:`exporter.paddle.reads`). So a child also names the packages with compiled
+code that it has imported, each process that it has started and each server that it has talked to: nobody knows what
+these have read outside of the project. The main process runs no code of a user; it is watched while it reads.
 """
 
 from __future__ import annotations
@@ -15,188 +13,167 @@ import functools
 import importlib
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
+_quoted, _unquoted = (functools.partial(change, errors="surrogatepass") for change in (quote, unquote))
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
 WATCHED, SEEN = "EXPORTER_WATCHED", "seen.json"
-_PATHS = ("read", "listed", "hidden")
-#: The code that lists each folder of `sys.path`: the import system, and the look-up of installed packages.
-_IMPORTING = ("<frozen importlib", str(Path(importlib.__file__).parent))
-#: Packages with compiled code that opens a file only through Python, or only one that its caller has opened or asked
-#: about before; the engines among them run what a request names. By what their modules are called.
+#: The code that lists each folder of `sys.path`: the import system, the look-ups of installed packages and of plugins.
+_IMPORTING = ("<frozen importlib", str(Path(importlib.__file__).parent), str(Path(__file__).with_name("registry.py")))
+#: Packages with compiled code that mostly opens files through Python. What they open themselves (ONNX Runtime a model,
+#: FreeType a font) counts where it is a file of the project, and else by the spec's `depends`: see docs/cache.md.
 _OPEN_THROUGH_PYTHON = frozenset(
     "PIL contourpy fontTools google kiwisolver matplotlib ml_dtypes numpy onnx onnxruntime openvino paddle paddle2onnx "
     "pandas psutil pydantic_core regex rpds safetensors scipy sklearn yaml".split()
 )
-#: What starts a process, whose events nobody hears.
 _STARTS = frozenset(("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"))
-#: What talks to another process.
 _TALKS = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
-#: Modules of the standard library that are imported where they are used, and start processes without an event.
-_WITHOUT_EVENTS = {"multiprocessing.popen_spawn_posix": "a process of its own"}
+_A_PROCESS = "a process of its own"
+#: Starts processes without an event, and is imported where that is done.
+_STARTS_UNHEARD = "multiprocessing.popen_spawn_posix"
 
 
 @dataclass
 class Seen:
-    """Absolute paths that were read before they were written, or listed.
+    """Absolute paths of files that were read before they were written, and of folders that were listed.
 
-    `hidden` names what may have read files that nobody
-    saw: packages with compiled code, processes that were started, servers. A file that is opened to be changed, and not
-    emptied, is read.
-
-    `blind`: a child has not told what it saw, so that all of this is too little.
+    A file that is opened to be changed, and not emptied, is read. `hidden` names what may have read more: packages with
+    compiled code, processes, servers, and children that did not tell.
     """
 
     read: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
-    blind: bool = False
-    written: set[str] = field(default_factory=set)
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit event."""
-        if getattr(_OWN, "unseen", False):
-            return
-        if event == "open":
-            path, mode, flags = arguments
-            if isinstance(path, bytes | str | os.PathLike):  # else it is the number of a file that is open
-                self._opened(_absolute(path), mode if isinstance(mode, str) else "", flags)
+    @classmethod
+    def of(cls, content: Mapping[str, list[str]]) -> Seen:
+        """Read what a child has left.
+
+        Raises:
+            LookupError, TypeError: it is of another form.
+        """
+        unquoted = ({_unquoted(os.fspath(text)) for text in content[name]} for name in ("read", "listed", "hidden"))
+        return cls(*unquoted)
+
+    def content(self) -> Mapping[str, list[str]]:
+        """Return it as JSON, quoted as in addresses: a path may be of any bytes."""
+        return {name: sorted(map(_quoted, texts)) for name, texts in vars(self).items()}
+
+    def add(self, other: Seen) -> None:
+        """Add what a child saw."""
+        for name, texts in vars(other).items():
+            getattr(self, name).update(texts)
+
+
+class Watch:
+    """Sees what a child does from now on; what is read of files that were `written` since is not from outside."""
+
+    def __init__(self, *, others: bool = True) -> None:
+        self.seen, self.written = Seen(), set[str]()
+        self._known = _unheard()  # what the server of children has imported, before anybody's code
+        for hear in (self._hear_files, self._hear_folders, *([self._hear_others] if others else [])):
+            sys.addaudithook(hear)
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] == "safetensors":
+                tell_of(module, "safe_open")
+
+    def tell(self) -> Seen:
+        """Return what was seen so far, with the files of the modules that are loaded."""
+        self.seen.read |= {_absolute(file) for file in _loaded().values()}
+        self.seen.hidden |= _unheard() - self._known
+        return self.seen
+
+    def _hear_files(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], bytes | str | os.PathLike):  # else the number of an open file
+            self._open(_absolute(arguments[0]), arguments[2])
         elif event == "sqlite3.connect":
-            if (database := _database(arguments[0])) is not None:
-                for path in (database, f"{database}-wal", f"{database}-journal"):
-                    self._opened(path, "r+", os.O_RDWR)
-        elif event in ("os.listdir", "os.scandir") and not isinstance(arguments[0], int) and not _imports():
-            self.listed.add(_absolute("." if arguments[0] is None else arguments[0]))
+            for ending in ("", "-wal", "-journal"):
+                self._open(_database(arguments[0]) + ending, os.O_RDWR)
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
-            self.read.add(_absolute(arguments[0]))
+            self.seen.read.add(_absolute(arguments[0]))
         elif event in ("os.rename", "os.link", "os.symlink"):
             self.written.add(_absolute(arguments[1]))
 
-    def _opened(self, path: str, mode: str, flags: int) -> None:
-        """A file that is about to be opened, as `open` or `os.open` are asked to."""
-        writes = flags & os.O_ACCMODE != os.O_RDONLY or set(mode) & set("wxa+")
-        if path in self.written:
+    def _hear_folders(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in ("os.listdir", "os.scandir") or isinstance(arguments[0], int):
             return
-        if writes and (flags & os.O_TRUNC or set(mode) & set("wx") or not _is_there(path)):
+        if not sys._getframe(1).f_code.co_filename.startswith(_IMPORTING):
+            self.seen.listed.add(_absolute("." if arguments[0] is None else arguments[0]))
+
+    def _hear_others(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _TALKS:
+            address = arguments[1]
+            parts = address[:2] if isinstance(address, tuple) else [address]
+            self.seen.hidden.add(f"the server {':'.join(map(str, parts))}")
+        elif event in _STARTS and not _is_expected():
+            program = os.fsdecode(arguments[0]).split()[:1] if arguments else []
+            self.seen.hidden.add(f"the process {Path(program[0]).name}" if program else _A_PROCESS)
+
+    def _open(self, path: str, flags: int) -> None:
+        mode = flags & os.O_ACCMODE
+        if mode != os.O_RDONLY and (flags & os.O_TRUNC or not os.path.lexists(path)):
             self.written.add(path)
-        elif flags & os.O_ACCMODE != os.O_WRONLY:
-            self.read.add(path)
-
-    def add(self, other: Seen) -> None:
-        """Add what another watcher saw for the same purpose."""
-        for name in _PATHS:
-            getattr(self, name).update(getattr(other, name))
-        self.blind |= other.blind
-
-    def to_json(self) -> dict[str, list[str]]:
-        """As a child leaves it."""
-        return {name: sorted(getattr(self, name)) for name in _PATHS}
+        elif mode != os.O_WRONLY and path not in self.written:
+            self.seen.read.add(path)
 
 
-def listing(hidden: Iterable[str]) -> str:
-    """Return the names of what may have read unseen as a list in words: `a, b and c`."""
-    *others, last = sorted(hidden)
-    return f"{', '.join(others)} and {last}" if others else last
+@functools.cache
+def _own() -> Watch:
+    return Watch(others=False)
 
 
-def not_seen(hidden: Iterable[str]) -> str:
-    """Return a message: what may have read files unseen, and what to do about it."""
-    return f"nobody sees which files {listing(hidden)} may have read: name them in the spec's `depends`"
+def watching() -> Seen:
+    """Return what this process, and no child of it, is seen to read from now on, until this is called again."""
+    watch = _own()
+    watch.seen, watch.written = Seen(), set()
+    return watch.seen
 
 
-_OWN = threading.local()
+def tell_of(module: object, *readers: str) -> None:
+    """Let functions of compiled code tell of each path that they are given, as Python tells of a file: by `open`."""
+    for name in readers:
+        if (reader := getattr(module, name, None)) is not None:
+            setattr(module, name, _telling(reader))
 
 
-@contextlib.contextmanager
-def unseen() -> Iterator[None]:
-    """Hide what this thread reads inside the block from those who watch."""
-    before = getattr(_OWN, "unseen", False)
-    _OWN.unseen = True
-    try:
-        yield
-    finally:
-        _OWN.unseen = before
+def _telling(reader: Any) -> Any:
+    @functools.wraps(reader)
+    def told(*arguments: Any, **keys: Any) -> Any:
+        for path in (*arguments, *keys.values()):
+            if isinstance(path, str | os.PathLike):
+                sys.audit("open", path, "r", os.O_RDONLY)
+        return reader(*arguments, **keys)
+
+    return told
 
 
-_ACTIVE: list[Seen] = []
-_HEARING: list[bool] = []
+def _unheard() -> set[str]:
+    """Name what is loaded and may open files, or start a process, without an event."""
+    compiled = {name.partition(".")[0] for name, file in _loaded().items() if file.endswith((".so", ".pyd"))}
+    starts = {_A_PROCESS} if _STARTS_UNHEARD in sys.modules else set()
+    return compiled - sys.stdlib_module_names - _OPEN_THROUGH_PYTHON | starts
 
 
-@contextlib.contextmanager
-def watching() -> Iterator[Seen]:
-    """In the main process: what is read and listed inside the block, by this process and by its children."""
-    if not _HEARING:  # a hook stays for good
-        _HEARING.append(True)
-        sys.addaudithook(_hear)
-    seen = Seen()
-    _ACTIVE.append(seen)
-    try:
-        yield seen
-    finally:
-        _ACTIVE.remove(seen)
-
-
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    for seen in _ACTIVE:
-        seen.hear(event, arguments)
-
-
-def watched() -> bool:
-    """Return whether anyone watches now."""
-    return bool(_ACTIVE)
-
-
-def saw(other: Seen) -> None:
-    """Tell whoever watches what a child saw."""
-    for seen in _ACTIVE:
-        seen.add(other)
-
-
-def watch() -> Callable[[], Seen]:
-    """In a child: watch from now on; the function that is returned tells what was seen so far."""
-    seen = Seen()
-    ours = _compiled()  # what the server of children has imported, before anybody's code
-    sys.addaudithook(seen.hear)
-    sys.addaudithook(functools.partial(_hear_starts, seen))
-    _hear_safetensors()
-
-    def tell() -> Seen:
-        files = {str(file) for module in list(sys.modules.values()) if isinstance(file := _file_of(module), str)}
-        seen.read |= {_absolute(file) for file in files}
-        seen.hidden |= _compiled() - ours
-        return seen
-
-    return tell
-
-
-def _compiled() -> set[str]:
-    """The packages that are loaded and may open files without an event, or start a process."""
-    found = set()
+def _loaded() -> dict[str, str]:
+    """Return the files of the modules that are loaded, by their names."""
+    files = dict[str, str]()
     for name, module in list(sys.modules.items()):
-        file = _file_of(module)
-        if isinstance(file, str) and file.endswith((".so", ".pyd")):
-            found.add(name.partition(".")[0])
-    silent = {who for name, who in _WITHOUT_EVENTS.items() if name in sys.modules}
-    return found - sys.stdlib_module_names - _OPEN_THROUGH_PYTHON | silent
+        with contextlib.suppress(Exception):  # a lazy module may import what is not installed
+            if isinstance(file := getattr(module, "__file__", None), str):
+                files[name] = file
+    return files
 
 
-def _hear_starts(seen: Seen, event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit event that starts a process or talks to one, but for those of Paddle while it is imported."""
-    if event in _TALKS and not getattr(_OWN, "unseen", False):
-        seen.hidden.add(f"the server {_server(arguments[1])}")
-    if event in _STARTS and not getattr(_OWN, "unseen", False) and not _imports_a_known_package():
-        program = os.fsdecode(arguments[0]).split()[:1] if arguments else []
-        seen.hidden.add(f"the process {Path(program[0]).name}" if program else "a process of its own")
-
-
-def _imports_a_known_package() -> bool:
-    frame: FrameType | None = sys._getframe(1)
+def _is_expected() -> bool:
+    """Return whether a process is started by a package that is known while it is imported, or is a fork of ours."""
+    frame: FrameType | None = sys._getframe(2)
+    if frame is not None and frame.f_globals.get("__name__") == "exporter.process.child":
+        return True
     while frame is not None:
         top = str(frame.f_globals.get("__name__")).partition(".")[0]
         if frame.f_code.co_name == "<module>" and top in _OPEN_THROUGH_PYTHON:
@@ -205,63 +182,11 @@ def _imports_a_known_package() -> bool:
     return False
 
 
-def _file_of(module: object) -> object:
-    with contextlib.suppress(Exception):  # a lazy module may import what is not installed
-        return getattr(module, "__file__", None)
-    return None
-
-
-def _hear_safetensors() -> None:
-    """Its compiled code opens files without an event; other modules may hold its function already."""
-    opened: Callable[..., Any] = vars(importlib.import_module("safetensors"))["safe_open"]
-
-    def audited(filename: Any, *arguments: Any, **keys: Any) -> Any:
-        sys.audit("open", filename, "r", os.O_RDONLY)
-        return opened(filename, *arguments, **keys)
-
-    loaded: list[Any] = [module for name, module in sys.modules.items() if name.partition(".")[0] == "safetensors"]
-    for module in loaded:
-        if vars(module).get("safe_open") is opened:
-            module.safe_open = audited
-
-
-def _server(address: object) -> str:
-    """Return the address of a socket as text: host and port, or the path of a local one."""
-    parts = address[:2] if isinstance(address, tuple) else (address,)
-    return ":".join(os.fsdecode(part) if isinstance(part, bytes) else str(part) for part in parts)
-
-
-def _database(name: Any) -> str | None:
-    """The file that `sqlite3.connect` opens; None for a database in memory."""
-    text = os.fsdecode(name) if isinstance(name, bytes | str | os.PathLike) else ""
-    if text.startswith("file:"):
-        text = unquote(urlsplit(text).path)
-    return None if text in ("", ":memory:") else _absolute(text)
-
-
-def _is_there(path: str) -> bool:
-    with unseen():
-        return os.path.lexists(path)
+def _database(name: Any) -> str:
+    """Return the path that `sqlite3.connect` opens; for a database in memory, one of a file that is not there."""
+    text = os.fsdecode(name)
+    return _absolute(unquote(urlsplit(text).path) if text.startswith("file:") else text)
 
 
 def _absolute(path: Any) -> str:
     return os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - before the working folder changes
-
-
-def _imports() -> bool:
-    """Return whether the caller is Python's import of a module, or the look-up of an installed package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    return frame.f_code.co_filename.startswith(_IMPORTING)
-
-
-def read_seen(content: object) -> Seen:
-    """Read what a child process saw from its JSON, which is not trusted; raise ValueError if it has another form."""
-    if not isinstance(content, dict):
-        raise ValueError("not what a child saw")
-    paths = [content.get(name) for name in _PATHS]
-    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in paths):
-        raise ValueError("not what a child saw")
-    read, listed, hidden = (set(names or ()) for names in paths)
-    return Seen(read, listed, hidden)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from exporter.base.tensors import split_size
 from exporter.bundle.manifest import Manifest, Tensor, Variant
 
 Size: TypeAlias = int | str
@@ -63,10 +64,11 @@ class _Range:
 def _range(size: Size, manifest: Manifest) -> _Range:
     if isinstance(size, int):
         return _Range(size, size, 1, str(size))
-    dim = manifest.dims[size]
-    step = dim.get("multiple_of", 1)
+    name, more = split_size(size)
+    dim = manifest.dims[name]
+    step = 1 if more else dim.get("multiple_of", 1)
     text = f"{size} ({dim['min']} to {dim['max']}{f', multiples of {step}' if step > 1 else ''})"
-    return _Range(dim["min"], dim["max"], step, text)
+    return _Range(dim["min"] + more, dim["max"] + more, step, text)
 
 
 def _size(where: str, was: _Range, now: _Range) -> Iterator[Change]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content, FileFacts
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.source import file_digests
-from exporter.bundle.write import content_version
+from exporter.bundle.version import content_version
 from exporter.export.lower.convert import Conversion
 from exporter.prove.goldens.record import Record
 from exporter.prove.judge.candidates import digests
@@ -41,8 +41,7 @@ def contents(
     if spec.model == FACTORY:
         untrained += f" (sha256 {' and '.join(file_digests(spec).values())})"
     judged = [
-        f"the candidate {candidate.name} is {candidate.file} (sha256 {digests(Path(candidate.file))}): a release "
-        "judges it, and the bundle does not hold it"
+        f"{candidate.note}{digests(Path(candidate.file))}): a release judges it, and the bundle does not hold it"
         for candidate in spec.candidates
     ]
     notes = (untrained, measured.note if measured else "", *judged)
@@ -50,10 +49,11 @@ def contents(
         {
             "schema": MANIFEST_VERSION,
             "name": spec.name,
-            "version": spec.version or content_version(described, conversion.parameters, files),
+            "version": spec.version or content_version(described, conversion.parameters, files, origin),
             "inputs": [asdict(one) for one in spec.input_specs()],
             "outputs": [asdict(one) for one in conversion.outputs],
             "constants": conversion.constants,
+            "sized": conversion.sized,
             "dims": {name: dim.model_dump() for name, dim in spec.dims.items()},
             "budget": spec.budget,
             "variants": {one.variant: asdict(one) for one in conversion.artifacts},
@@ -75,6 +75,8 @@ def with_record(content: Content, record: Record) -> Content:
         update={
             "cases": tuple(CaseFacts.model_validate(asdict(case)) for case in record.cases),
             "left_out": dict(record.left_out),
+            "untelling": tuple(CaseFacts.model_validate(asdict(case)) for case in record.untelling),
+            "decoding": tuple(CaseFacts.model_validate(asdict(case)) for case in record.decoding),
             "notes": (*content.notes, *record.notes),
         }
     )

@@ -38,14 +38,13 @@ class Package:
 
 @dataclass(frozen=True)
 class Environment:
-    """The code that made a bundle: files of no package (`sources`, with their places), Python's own, and packages.
+    """The code that made a bundle: files of no package (`sources`, with their places), and packages.
 
     `exporter` is all of this package: which of it a child has loaded depends on what ran before in the same process.
     """
 
     sources: Mapping[str, str]
     places: tuple[Path, ...]
-    python: Mapping[str, str]
     exporter: Mapping[str, str]
     packages: tuple[Package, ...]
 
@@ -59,7 +58,6 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
     """
     here = installed()
     sources: dict[str, str] = {}
-    python: dict[str, str] = {}
     imported: dict[str, dict[str, str]] = {}
     places = []
     standard = tuple({f"{os.path.realpath(sysconfig.get_path(kind))}/" for kind in ("stdlib", "platstdlib")})
@@ -71,16 +69,14 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
         if owned := here.file(str(path)):
             owner, digest, size = owned
             imported.setdefault(owner, {})[name] = digest if path.stat().st_size == size else sha256_file(path)
-        elif str(path).startswith(standard):
-            python[name] = sha256_file(path)
-        else:
+        elif not str(path).startswith(standard):
             sources[name] = sha256_file(path)
             places.append(path)
     packages = tuple(
         Package(name, here.packages[name].version, imported.get(name, {}), here.requires(name))
         for name in sorted(here.closure({*imported, *map(_normal, engines), NAME}))
     )
-    return Environment(sources, tuple(places), python, _own(), packages)
+    return Environment(sources, tuple(places), _own(), packages)
 
 
 @dataclass(frozen=True)

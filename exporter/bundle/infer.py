@@ -80,6 +80,13 @@ def infer_script(spec: Spec) -> str:
     return annotations_as_text(head + steps + "\n" + tail)
 
 
+def modules() -> tuple[str, ...]:
+    """The modules of the exporter that infer.py and pipeline.json are made of, by their paths."""
+    steps = sorted((_ROOT / "steps").rglob("*.py"))
+    own = (_ROOT / "bundle/infer_template.py", _ROOT / "bundle/script.py", Path(__file__), *steps)
+    return tuple(path.relative_to(_ROOT.parent).as_posix() for path in own)
+
+
 def _outside(pipeline: Pipeline) -> tuple[Chain, Chain]:
     """The steps before and after the artifact: all of the deployment's that are not folded in."""
     if pipeline.fold:

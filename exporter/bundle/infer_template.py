@@ -149,6 +149,7 @@ def onnxruntime(files: list[str]) -> Run:
 
 def paddle_inference(files: list[str]) -> Run:
     """In Paddle Inference on the CPU by Paddle's own kernels, without graph passes and oneDNN."""
+    import paddle
     from paddle import inference
 
     ordered = sorted(files, key=lambda file: file.endswith(".pdiparams"))
@@ -160,10 +161,15 @@ def paddle_inference(files: list[str]) -> Run:
     predictor = inference.create_predictor(config)
 
     def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
-        for name, value in inputs.items():
-            predictor.get_input_handle(name).copy_from_cpu(value)
-        predictor.run()
-        return {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
+        """int16, which no handle can carry (3.3.1), comes and goes as Paddle's tensors."""
+        try:
+            for name, value in inputs.items():
+                predictor.get_input_handle(name).copy_from_cpu(value)
+            predictor.run()
+            return {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
+        except ValueError:
+            outputs = predictor.run([paddle.to_tensor(inputs[name]) for name in predictor.get_input_names()])
+            return {name: outputs[place].numpy() for place, name in enumerate(predictor.get_output_names())}
 
     return run
 
@@ -200,9 +206,9 @@ def fed(manifest: Any, about: Any, state: Any, where: str) -> dict[str, Any]:
         if value.ndim == len(shape) - 1:
             rows = manifest["dims"][shape[0]]["min"] if isinstance(shape[0], str) else shape[0]
             value = np.ascontiguousarray(np.repeat(value[None], rows, axis=0))
-        sizes = [manifest["dims"][size] if isinstance(size, str) else {"min": size, "max": size} for size in shape]
+        sizes = [bounds_of(size, manifest["dims"]) for size in shape]
         fits = value.ndim == len(shape) and all(
-            bounds["min"] <= size <= bounds["max"] for bounds, size in zip(sizes, value.shape, strict=True)
+            low <= size <= high for (low, high), size in zip(sizes, value.shape, strict=True)
         )
         if not fits or value.dtype.name != tensor["dtype"]:
             found = f"{value.dtype.name}{list(value.shape)}"
@@ -210,6 +216,14 @@ def fed(manifest: Any, about: Any, state: Any, where: str) -> dict[str, Any]:
             raise UsageError(what, where=where, hint="give a sample of another size or type")
         inputs[name] = value
     return inputs
+
+
+def bounds_of(size: Any, dims: Any) -> tuple[int, int]:
+    """The smallest and the largest size: of `past+1` one more than those of the dim `past`."""
+    if not isinstance(size, str):
+        return size, size
+    dim, _, more = size.partition("+")
+    return dims[dim]["min"] + int(more or 0), dims[dim]["max"] + int(more or 0)
 
 
 def answers(paths: Sequence[Path], name: str) -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from exporter.base.errors import BundleError
 from exporter.bundle.manifest import NAME, SIGNATURE, Manifest
+from exporter.prove.goldens.decoding import DECODING
 from exporter.prove.proofs.samples import SAMPLES
 from exporter.prove.root_cause.repro import REPRO
 
@@ -15,7 +16,9 @@ GOLDEN, REPORT, PAGE, VERIFY = "golden.safetensors", "parity.json", "report.html
 #: What leads from a raw file to the answer, where the spec has a pipeline (:mod:`exporter.bundle.infer`).
 INFER, PIPELINE = "infer.py", "pipeline.json"
 #: What a bundle may hold beside its manifest and the files of its variants.
-NAMED = (GOLDEN, SAMPLES, REPORT, PAGE, VERIFY, INFER, PIPELINE)
+NAMED = (GOLDEN, DECODING, SAMPLES, REPORT, PAGE, VERIFY, INFER, PIPELINE)
+#: What every release writes, whatever its verdict and its spec.
+ALWAYS = (GOLDEN, REPORT, PAGE, VERIFY)
 _HINT = "do not use this bundle; ask for a fresh one"
 
 
@@ -30,9 +33,16 @@ def refuse_unnamed(manifest: Manifest) -> None:
     documents = manifest.documents
     known = {name for variant in manifest.variants.values() for name in variant.files}.union(NAMED)
     told: tuple[str, ...] = (documents.provenance, documents.bom) if documents else ()
+    if not manifest.cases and manifest.verdict != "unverified":
+        raise BundleError("records no case, and says that a release judged it", where=NAME, hint=_HINT)
+    for name in ALWAYS if manifest.verdict != "unverified" else ():
+        if name not in manifest.files:
+            raise BundleError(f"lists no {name}, which every release writes", where=NAME, hint=_HINT)
     for name in told:
         if name not in manifest.files:
             raise BundleError(f"names {name}, and does not list it", where=NAME, hint=_HINT)
+    if bool(manifest.decoding) != (DECODING in manifest.files):
+        raise BundleError(f"tells of the steps of a decoder, or lists {DECODING}, and not both", where=NAME, hint=_HINT)
     if manifest.cases and GOLDEN not in manifest.files:
         raise BundleError(f"records cases, and lists no {GOLDEN}", where=NAME, hint=_HINT)
     for name in sorted(manifest.files):

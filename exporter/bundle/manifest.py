@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import BundleError, first_fault
 from exporter.base.files import canonical_json, readable_json, sha256_bytes
-from exporter.export.lower.base import Artifact
+from exporter.base.tensors import dims_in
+from exporter.export.lower.base import Artifact, is_program
 
 MANIFEST_VERSION = 1
 #: The verdicts under which a bundle may be handed over and used.
@@ -34,7 +35,7 @@ class _Frozen(BaseModel):
 
 
 class Tensor(_Frozen):
-    """An input or output as the spec calls it; a word in `shape` is a named dim, -1 is not known."""
+    """An input or output as the spec calls it; a word in `shape` is a named dim, as `past+1` too, -1 is not known."""
 
     name: str
     dtype: str
@@ -87,6 +88,7 @@ class _Details(_Loose):
     folded: dict[str, tuple[Sha256, ...]] = {}
     computed: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    reach: dict[str, int] = {}
     stateless: bool = False
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()
@@ -192,6 +194,8 @@ class GoldenFacts(_Frozen):
     scores: Scores | None = None
     allowance: Annotated[float, Field(ge=1)]
     constant: bool = False
+    sized: bool = False
+    settled: bool = False
 
 
 class CaseFacts(_Frozen):
@@ -220,8 +224,10 @@ class Documents(_Frozen):
 class Content(_Frozen):
     """What the steps of a release put together: all that a bundle says of itself before it is sealed.
 
-    `spec` is the whole spec that made it. `constants` are the outputs that no input decides. `left_out` names the
-    probing cases in which even eager tells nothing, with the reason; `notes` are on the model.
+    `spec` is the whole spec that made it. `constants` are the outputs that no input decides, `sized` those that nothing
+    but sizes decides. `left_out` names the probing cases in which even eager tells nothing, with the reason, and
+    `untelling` is what was recorded of them; `notes` are on the model. `decoding` are the steps of a decoder, the last
+    of them once more with an empty cache (`exporter/prove/goldens/decoding.py`).
     """
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
@@ -231,10 +237,13 @@ class Content(_Frozen):
     outputs: tuple[Tensor, ...]
     dims: dict[str, dict[str, int]]
     constants: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
     budget: float
     variants: Annotated[dict[str, Variant], Field(min_length=1)]
     cases: tuple[CaseFacts, ...]
     left_out: dict[str, str] = {}
+    untelling: tuple[CaseFacts, ...] = ()
+    decoding: tuple[CaseFacts, ...] = ()
     notes: tuple[str, ...] = ()
     parameters: dict[str, Sha256]
     spec: dict[str, Any]
@@ -253,7 +262,7 @@ class Content(_Frozen):
     def _agrees_with_itself(self) -> Content:
         """Whoever seals a manifest can write anything into it; what contradicts itself is refused here, once."""
         self._names_what_it_uses()
-        if strange := sorted(set(self.constants) - {one.name for one in self.outputs}):
+        if strange := sorted({*self.constants, *self.sized} - {one.name for one in self.outputs}):
             raise ValueError(f"no output is called '{strange[0]}'")
         inputs, outputs = (sorted(one.name for one in side) for side in (self.inputs, self.outputs))
         for name, one in self.variants.items():
@@ -262,20 +271,23 @@ class Content(_Frozen):
             natives = sorted(one.native_outputs)  # a file may call them otherwise; then none of ours comes out of it
             if sorted(one.inputs) != inputs or sorted(one.outputs) != natives or len(natives) != len(outputs):
                 raise ValueError(f"variant '{name}' has other inputs or outputs than the bundle")
-            if sum(not file.endswith(".pdiparams") for file in one.files) != 1:
+            if sum(map(is_program, one.files)) != 1:
                 raise ValueError(f"variant '{name}' has not one main file")
-        for case in self.cases:
+        recorded = (*self.cases, *self.untelling)
+        for case in recorded:
             if sorted(case.outputs) != outputs:
                 raise ValueError(f"case '{case.name}' has other outputs than the bundle")
-        if len({case.name for case in self.cases}) != len(self.cases):
+        if len({case.name for case in recorded}) != len(recorded):
             raise ValueError("two cases have one name")
+        if strange := sorted({case.name for case in self.untelling} - set(self.left_out)):
+            raise ValueError(f"nothing says why case '{strange[0]}' was left out")
         return self
 
     def _names_what_it_uses(self) -> None:
         for name, dim in self.dims.items():
             if not {"min", "typical", "max"} <= set(dim):
                 raise ValueError(f"dim '{name}' has not its three sizes")
-        used = {size for tensor in self.inputs for size in tensor.shape if isinstance(size, str)}
+        used = set(dims_in(tensor.shape for tensor in self.inputs))
         if strange := sorted(used - set(self.dims)):
             raise ValueError(f"no dim is called '{strange[0]}'")
         for waiver in self.waivers:
@@ -319,7 +331,7 @@ def parse(raw: bytes, where: str) -> Manifest:
             hint="use the exporter that wrote it, or a newer one",
         )
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate_json(raw, strict=True)  # as JSON has the types: 1 is no true, "2" no number
     except ValidationError as error:
         place, fault = first_fault(error)
         raise BundleError(f"the manifest is wrong at {place}: {fault}", where=where, hint=hint) from error

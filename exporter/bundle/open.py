@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from exporter import __version__
 from exporter.base.bounded_json import read_bytes
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import is_mostly_hole, safe_relative, sha256_file
@@ -12,13 +13,16 @@ from exporter.base.numbers.golden import GoldenCase
 from exporter.base.readers import read_program
 from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
 from exporter.bundle.manifest import NAME, Content, FileFacts, Manifest, Variant, parse
+from exporter.bundle.scripts import refuse_other_scripts
 from exporter.bundle.stated import refuse_other_statements
+from exporter.bundle.version import content_version
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.convert import FORMATS
+from exporter.export.lower.convert import FORMATS, effective_budget
 from exporter.prove.compare.golden import read_goldens
 from exporter.prove.verdict.plan import Run, plan_runs, source_engines
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
+from exporter.spec.source import is_program
 
 _HINT = "do not use this bundle; ask for a fresh one"
 
@@ -52,7 +56,9 @@ def open_bundle(folder: Path) -> Bundle:
     if not folder.is_dir():
         raise UsageError("no such bundle", where=str(folder), hint="give a folder that `exporter release` wrote")
     if not (manifest_path.exists() or manifest_path.is_symlink()):
-        raise UsageError("no manifest.json here, so this is no bundle", where=str(folder), hint="check the path")
+        makes = f"exporter convert {folder} makes a bundle of the program that lies here"
+        hint = makes if is_program(folder) else "check the path"
+        raise UsageError("no manifest.json here, so this is no bundle", where=str(folder), hint=hint)
     if manifest_path.is_symlink():
         raise BundleError("is a symbolic link", where=str(manifest_path), hint=_HINT)
     manifest = parse(read_bytes(manifest_path), str(manifest_path))
@@ -120,12 +126,22 @@ def recorded_spec(manifest: Content) -> Spec:
         "outputs": (tuple(one.name for one in manifest.outputs), spec.outputs or _names(manifest)),
         "variants": (set(manifest.variants) - {_variant(*pair) for pair in spec.variants()}, set()),
         "waivers": (list(manifest.waivers), [one.model_dump(mode="json") for one in spec.waivers]),
+        "candidates": (_unnoted(manifest, spec), []),
     }
     for key, (said, meant) in beside.items():
         if said != meant:
             verb = "are not those" if key.endswith("s") else "is not that"
             raise BundleError(f"its {key} {verb} of the spec in it", where=NAME, hint=_HINT)
     return spec
+
+
+def _unnoted(manifest: Content, spec: Spec) -> list[str]:
+    """The candidates of a spec of which no note says what file it was."""
+    return [
+        candidate.name
+        for candidate in spec.candidates
+        if not any(note.startswith(candidate.note) for note in manifest.notes)
+    ]
 
 
 def recorded_runs(spec: Spec, with_source: bool) -> tuple[Run, ...]:
@@ -138,6 +154,33 @@ def recorded_runs(spec: Spec, with_source: bool) -> tuple[Run, ...]:
         return plan_runs(spec.engines, spec.variants(), source_engines(spec) if with_source else ())
     except UsageError as error:
         raise BundleError(f"the spec in it is wrong: {error.what}", where=NAME, hint=_HINT) from error
+
+
+def released_spec(bundle: Bundle) -> Spec:
+    """The spec in a bundle that is what a release of it writes: its version, model and budgets, and its scripts.
+
+    Raises:
+        BundleError: it is another, or as :func:`recorded_spec`.
+    """
+    spec = recorded_spec(bundle.manifest)
+    _refuse_other_origin(bundle.manifest, spec)
+    refuse_other_scripts(bundle.folder, bundle.manifest, spec)
+    return spec
+
+
+def _refuse_other_origin(manifest: Manifest, spec: Spec) -> None:
+    """Compare what a release takes over from the spec, or computes from the files, with what the manifest says."""
+    files = {name: manifest.files[name] for one in manifest.variants.values() for name in one.files}
+    due = spec.version or content_version(manifest.spec, manifest.parameters, files, manifest.provenance)
+    if manifest.version != due:
+        what = f"its version is {manifest.version!r}, and {due!r} is that of its spec and files"
+        raise BundleError(what, where=NAME, hint=_HINT)
+    for name, one in manifest.variants.items():
+        own = one.precision == "fp32" or manifest.provenance.get("exporter") != __version__
+        if not own and one.details.get("budget") != effective_budget(one.precision, spec).model_dump(mode="json"):
+            raise BundleError(f"the budget of variant {name} is not that of its spec", where=NAME, hint=_HINT)
+    if (model := manifest.provenance.get("model")) != spec.factory:
+        raise BundleError(f"its provenance tells of {model!r}, and its spec of another model", where=NAME, hint=_HINT)
 
 
 def _names(manifest: Content) -> tuple[str, ...]:

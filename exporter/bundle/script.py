@@ -20,6 +20,17 @@ def verify_script() -> str:
     return inlined(_ROOT / "bundle/verify_template.py")
 
 
+@cache
+def modules() -> tuple[str, ...]:
+    """The modules of the exporter that verify.py is made of, by their paths: it is the same where they are the same."""
+    template = _ROOT / "bundle/verify_template.py"
+    sources: dict[str, str] = {}
+    for node in filter(_ours, ast.parse(template.read_text(encoding="utf-8")).body):
+        _collect(str(getattr(node, "module", "")), sources)
+    places = [_ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in sources]
+    return tuple(path.relative_to(_ROOT.parent).as_posix() for path in (template, Path(__file__), *places))
+
+
 def inlined(path: Path) -> str:
     """A script with the source of the exporter's modules that it imports in the place of these imports."""
     template = path.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ The same inputs give the same bytes: it holds no times and no number of the run.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -74,9 +75,11 @@ def _code(commit: State | None) -> Iterator[dict[str, Any]]:
 
 
 def _packages(made_with: Environment) -> Iterator[dict[str, Any]]:
-    """Python's own library and each package, with the modules of it that were imported; of exporter all of them."""
-    if made_with.python:
-        yield {"name": "python", "uri": "pkg:generic/python", "annotations": {"modules": dict(made_with.python)}}
+    """Python and each package, with the modules of it that were imported; of exporter all of them.
+
+    Of Python's own library the version says all: which of it is loaded depends on what ran before in the same process.
+    """
+    yield {"name": "python", "uri": f"pkg:generic/python@{platform.python_version()}"}
     about = {"annotations": {"modules": dict(made_with.exporter)}}
     yield {"name": NAME, "uri": f"pkg:pypi/{NAME}@{__version__}", **about}
     for package in made_with.packages:

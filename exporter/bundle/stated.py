@@ -15,9 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from exporter.base.bounded_json import read_json
+from exporter.base.distribution import NAME as PACKAGE
 from exporter.base.errors import BundleError, first_fault
+from exporter.base.files import readable_json, write_bytes
 from exporter.bundle.layout import INFER, PIPELINE, VERIFY
-from exporter.bundle.manifest import BOM, PROVENANCE, Manifest
+from exporter.bundle.manifest import BOM, NAME, PROVENANCE, FileFacts, Manifest
 from exporter.bundle.slsa import PREDICATE, STATEMENT
 
 _HINT = "do not use this bundle; ask for a fresh one"
@@ -35,6 +37,7 @@ class _Named(_Part):
     name: str = ""
     uri: str = ""
     digest: dict[str, str] = {}
+    annotations: Any = None
 
 
 class _Definition(_Part):
@@ -92,7 +95,8 @@ def refuse_other_statements(folder: Path, manifest: Manifest) -> None:
         BundleError: they do, or are none; the first contradiction is named.
     """
     if manifest.documents is None:
-        return
+        what = f"names no {PROVENANCE} and no {BOM}, and every bundle of its schema holds them"
+        raise BundleError(what, where=NAME, hint=_HINT)
     for name, kind, contradictions in ((PROVENANCE, _Statement, _of_statement), (BOM, _Bill, _of_bill)):
         try:
             document = kind.model_validate(read_json(folder / name))
@@ -101,6 +105,21 @@ def refuse_other_statements(folder: Path, manifest: Manifest) -> None:
             raise BundleError(f"is wrong at {place}: {fault}", where=str(folder / name), hint=_HINT) from error
         for what in contradictions(document, manifest):
             raise BundleError(f"contradicts the bundle: {what}", where=str(folder / name), hint=_HINT)
+
+
+def state_again(bundle: Path, into: Path, content: Mapping[str, Any], files: Mapping[str, FileFacts]) -> None:
+    """Write the documents of `bundle` into another folder, to state the spec in `content` and these files of it."""
+    statement, bill = read_json(bundle / PROVENANCE), read_json(bundle / BOM)
+    statement["subject"] = [{"name": name, "digest": {"sha256": files[name].sha256}} for name in sorted(files)]
+    statement["predicate"]["buildDefinition"]["externalParameters"]["spec"] = content["spec"]
+    bill["metadata"]["component"]["version"] = content["version"]
+    parts = [part for part in bill["components"] if part["type"] != "file"]
+    for name in sorted(files):
+        hashes = [{"alg": "SHA-256", "content": files[name].sha256}]
+        parts.append({"type": "file", "name": name, "bom-ref": f"file:{name}", "hashes": hashes})
+    bill["components"] = parts
+    for name, document in ((PROVENANCE, statement), (BOM, bill)):
+        write_bytes(into / name, readable_json(document))
 
 
 def _files(manifest: Manifest) -> dict[str, str]:
@@ -123,10 +142,19 @@ def _of_statement(statement: Any, manifest: Manifest) -> Iterator[str]:
     if builder != origin.get("exporter"):
         yield f"it was built by exporter {builder!r}, and the manifest says {origin.get('exporter')!r}"
     dependencies = definition.resolved_dependencies
+    made_by = [entry for entry in dependencies if entry.uri == f"{_PYPI}{PACKAGE}@{builder}"]
+    if len(made_by) != 1 or not _modules(made_by[0].annotations):
+        yield f"it does not tell the modules of exporter {builder!r}"
     yield from _other_inputs(dependencies, origin)
     uris = [entry.uri for entry in dependencies if entry.uri.startswith(_PYPI)]
     pairs = [(name, version) for name, _, version in (uri[len(_PYPI) :].rpartition("@") for uri in uris)]
     yield from _other_versions(pairs, origin)
+
+
+def _modules(annotations: Any) -> dict[str, str]:
+    """The digests of modules that an entry is annotated with; none where these are no digests by name."""
+    modules = annotations.get("modules") if isinstance(annotations, dict) else None
+    return modules if isinstance(modules, dict) and all(isinstance(value, str) for value in modules.values()) else {}
 
 
 def _other_inputs(dependencies: list[_Named], origin: Mapping[str, Any]) -> Iterator[str]:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from exporter.base.bounded_json import read_json
 from exporter.base.errors import BundleError
 from exporter.base.files import total_size
-from exporter.base.readers.undecided import undecided_in_all
-from exporter.base.tensors import TensorSpec
+from exporter.base.readers.undecided import Reach, reach_in_all
+from exporter.base.tensors import TensorSpec, shape_at
+from exporter.bundle.decoding import rollout_in
 from exporter.bundle.layout import GOLDEN, REPORT
+from exporter.bundle.left_out import Recorded
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
 from exporter.bundle.open import Bundle
 from exporter.bundle.provenance import unlike_the_recorded
+from exporter.bundle.scripts import same_code
 from exporter.engines.cost import by_size
 from exporter.prove.compare.golden import input_shapes, one_case, read_goldens
-from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.goldens.cases import Case
 from exporter.prove.goldens.record import Exported
 from exporter.prove.judge.judge import About
 from exporter.prove.proofs.base import Subject
+from exporter.prove.verdict.claim import OUTPUTS, Claim
 from exporter.spec.model import Spec
 
 _HINT = "do not use this bundle; ask for a fresh one"
+#: What plans the claims, and the names of one.
+_PLANNING = ("exporter/prove/", "exporter/spec/", "exporter/base/numbers/", "exporter/engines/")
+_NAMES = tuple(field.name for field in fields(Claim))
 #: Values in a report: 25 for each claim.
 MOST_REPORTED = 1_000_000
 
@@ -43,6 +51,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
     checkpoint: Path | None = None,
     no_source: str = "",
     case: str = "",
+    takes_its_word: bool = False,
 ) -> Subject:
     """What is judged of a folder and its goldens (`places`); of its cases only `case`, where one is named.
 
@@ -51,14 +60,20 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         BundleError: the goldens are not whole, or are not those of the cases that the spec plans.
     """
     folder, golden = places
-    shown = shown_constants(content, folder)
-    described = [_constants_in(facts, shown).model_dump() for facts in content.cases]
+    constants, sized = without_values(content, folder)
+    described = [_shown_in(facts, constants, sized).model_dump() for facts in content.cases]
     only = str(one_case(described, case)["name"]) if case else ""
-    planned = {case.name: case for case in plan_cases(spec)}
-    for facts in content.cases:
+    untelling = [_shown_in(facts, constants, sized) for facts in content.untelling]
+    of_cases = (*(_shown_in(facts, constants, sized) for facts in content.cases), *untelling)
+    kept = Recorded(content, spec, folder, golden, of_cases)
+    planned = kept.planned
+    for facts in of_cases:
         _refuse_other(facts, planned.get(facts.name))
     recorded = read_goldens(golden, described)
     _refuse_other_inputs(spec, golden, content)
+    kept.refuse_other()
+    word = kept.unshown()
+    unshown = {} if takes_its_word or not isinstance(content, Manifest) else word
     lacking = [name for name in planned if name not in {facts.name for facts in content.cases}]
     return Subject(
         spec=spec,
@@ -68,15 +83,18 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         artifacts={name: variant.artifact() for name, variant in content.variants.items()},
         parameters=content.parameters,
         recorded=recorded,
+        rollout=rollout_in(content, spec, golden),
         only=only,
         passed=content.released,
-        missing=() if case else tuple(name for name in lacking if not _may_lack(planned[name], content)),
+        missing=() if case else tuple(name for name in lacking if not _may_lack(planned[name], content, unshown)),
+        unshown={} if case else unshown,
         checkpoint=checkpoint,
         no_source=no_source,
         device=device,
         released_on=tuple(content.provenance.get("machine", {}).get("abilities", ())),
         costs=_costs(content, spec, places, no_source),
         constants=content.constants,
+        sized=content.sized,
     )
 
 
@@ -86,25 +104,31 @@ def exported_in(content: Content, folder: Path) -> Exported:
         [variant.artifact() for variant in content.variants.values()],
         [output.name for output in content.outputs],
     )
-    return Exported.written(folder, artifacts, names, content.parameters, shown_constants(content, folder))
+    return Exported.written(folder, artifacts, names, content.parameters, *without_values(content, folder))
 
 
-def shown_constants(content: Content, folder: Path) -> tuple[str, ...]:
-    """The outputs that are said to be decided by no input, as far as every file shows it.
+def without_values(content: Content, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The outputs that are said to be decided by no input, and by sizes alone, as far as every file shows it.
 
     Raises:
         BundleError: a file is damaged.
     """
-    if not content.constants:
-        return ()
-    files = [folder / variant.artifact().main for variant in content.variants.values()]
-    return tuple(sorted(undecided_in_all(files).intersection(content.constants)))
+    if not (content.constants or content.sized):
+        return (), ()
+    reached = reach_in_all(folder / variant.artifact().main for variant in content.variants.values())
+    constants, sized = (
+        tuple(sorted(name for name in names if reached.get(name, Reach.VALUES) <= most))
+        for names, most in ((content.constants, Reach.NOTHING), (content.sized, Reach.SIZES))
+    )
+    return constants, sized
 
 
-def _constants_in(case: CaseFacts, shown: Sequence[str]) -> CaseFacts:
-    """Mark as constant only those outputs of a case that are shown to be."""
+def _shown_in(case: CaseFacts, constants: Sequence[str], sized: Sequence[str]) -> CaseFacts:
+    """Mark as hanging on no value only those outputs of a case that are shown to."""
     outputs = {
-        name: output.model_copy(update={"constant": output.constant and name in shown})
+        name: output.model_copy(
+            update={"constant": output.constant and name in constants, "sized": output.sized and name in sized}
+        )
         for name, output in case.outputs.items()
     }
     return case.model_copy(update={"outputs": outputs})
@@ -129,9 +153,9 @@ def _costs(
     }
 
 
-def _may_lack(case: Case, content: Content) -> bool:
-    """Only a case that probes may be left out, and the bundle says why."""
-    return bool(case.kind) and case.name in content.left_out
+def _may_lack(case: Case, content: Content, unshown: Mapping[str, str]) -> bool:
+    """Only a case that probes may be left out, and something shows why."""
+    return bool(case.kind) and case.name in content.left_out and case.name not in unshown
 
 
 def _refuse_other(facts: CaseFacts, planned: Case | None) -> None:
@@ -149,7 +173,7 @@ def _refuse_other_inputs(spec: Spec, golden: Path, content: Content) -> None:
     shapes = input_shapes(golden)
     for facts in content.cases:
         for tensor in spec.input_specs():
-            wanted = tuple(facts.dims.get(size) if isinstance(size, str) else size for size in tensor.shape)
+            wanted = shape_at(tensor.shape, {**dict.fromkeys(content.dims, -1), **facts.dims})
             if shapes.get(f"{facts.name}/input/{tensor.name}") != wanted:
                 raise BundleError(
                     f"input '{tensor.name}' of case '{facts.name}' is not of the size {list(wanted)}",
@@ -167,6 +191,22 @@ def objections(bundle: Bundle) -> tuple[str, ...]:
         return (f"the verdict of its release was {manifest.verdict}",)
     contradiction = _report(bundle.folder / REPORT, manifest)
     return (f"its {REPORT} is not the report of such a release: {contradiction}",) if contradiction else ()
+
+
+def unreported(bundle: Bundle, plan: Collection[Claim]) -> tuple[str, ...]:
+    """Return what the bundle's report lacks of the claims that are planned here.
+
+    Where other code planned them it is asked for the outputs of what was recorded, which every release compares.
+    """
+    if bundle.manifest.verdict == "unverified":
+        return ()
+    if not same_code(bundle.folder, *_PLANNING):
+        recorded = {case.name for case in bundle.manifest.cases}
+        plan = [claim for claim in plan if claim.kind == OUTPUTS and claim.case in recorded]
+    checks = read_json(bundle.folder / REPORT, MOST_REPORTED)["checks"]
+    reported = {tuple(str(check.get(name)) for name in _NAMES) for check in checks}
+    lacking = sorted(claim for claim in plan if tuple(getattr(claim, name) for name in _NAMES) not in reported)
+    return (f"its {REPORT} tells nothing of {lacking[0]}, which its spec plans",) if lacking else ()
 
 
 def unfit(bundle: Bundle) -> str:

@@ -7,13 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import BundleError, ModelError, UsageError
 from exporter.base.files import (
-    canonical_json,
     replace_folder,
-    sha256_bytes,
     sha256_file,
     sibling,
     translated,
@@ -155,9 +152,3 @@ def _refuse_changed(proven: Hashed, now: Hashed) -> None:
             where=changed[0],
             hint="end what still writes here: something that the model's code has started, or another program",
         )
-
-
-def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], files: Mapping[str, FileFacts]) -> str:
-    """A version for a spec that names none: equal for equal specs, parameters and artifacts."""
-    hashes = {name: facts.sha256 for name, facts in files.items()}
-    return f"c{sha256_bytes(canonical_json([dict(spec), dict(parameters), hashes]))[:12]}"

@@ -32,6 +32,8 @@ from exporter.check.domain.values import (
 from exporter.check.facts import Defined, Fact, Ignored, Phase
 from exporter.check.inputs import Inputs, Suggested, declared_specs
 from exporter.check.interpret.calls import hooked_after, hooked_before
+from exporter.check.interpret.events import capture
+from exporter.check.interpret.functions import default_of
 from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.source.syntax import of_kind
 from exporter.check.state.frames import Circumstances, Frame
@@ -338,7 +340,7 @@ def _arguments(run: Run, forward: ast.FunctionDef, inputs: Suggested) -> tuple[t
             if isinstance(values[-1], Tensor):
                 required.append(name)
         else:
-            default = run.evaluate(spec.defaults[at - first_default])
+            default = capture(run, default_of(run, parameter, spec.defaults[at - first_default]), parameter, "default")
             values.append(default if given else _maybe(default, name))
     if spec.vararg is not None:
         further = [one for one in given[len(parameters) :] if one is not None]

@@ -80,4 +80,7 @@ Trust = Annotated[
 Signature = Annotated[
     Path | None, typer.Option("--signature", help="The signature; BUNDLE/model.sig by default.", metavar="FILE")
 ]
+Waivers = Annotated[
+    bool, typer.Option("--accept-waivers", help="Let the bundle's own waivers count: what they cover may fail.")
+]
 Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]

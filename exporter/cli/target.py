@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exporter.base.errors import UsageError
+from exporter.base.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
@@ -53,13 +53,20 @@ def spec_of(target: str, described: Described, given: Mapping[str, Any]) -> Spec
         keys["weights"] = None  # a checkpoint on the command line takes the place of untrained weights
     one = described
     if is_source(target):
+        if one.inputs:
+            hint = "leave it out; --dim and --values say what the program leaves open"
+            raise UsageError("a program says its inputs itself", where="--input", hint=hint)
         return spec_from_source(target, one.dims or (), one.values or (), keys, one.settings or ())
     if not target.endswith((".yaml", ".yml")) and ":" in target:
         return spec_from_arguments(target, one.inputs or (), one.dims or (), one.values or (), keys, one.settings or ())
     if one.inputs or one.dims or one.values:
         raise UsageError("a spec says its inputs itself", where="--input", hint="use --set to override a key")
+    path = Path(target)
+    if not path.exists() and path.suffix not in (".yaml", ".yml"):
+        hint = did_you_mean_file(path, "give a .yaml spec, module:factory, or a Paddle program")
+        raise UsageError("no such file or folder", where=target, hint=hint)
     overrides = [f"{key}={_yaml(value)}" for key, value in keys.items()]
-    return read_spec(Path(target), (*(one.settings or ()), *overrides))
+    return read_spec(path, (*(one.settings or ()), *overrides))
 
 
 def _yaml(value: Any) -> str:

@@ -21,8 +21,21 @@ class Demands:
     digest: str | None = None
 
 
+@dataclass(frozen=True)
+class Proven:
+    """The digest of a bundle that is what was demanded, empty where nothing was; and whether its signer may waive."""
+
+    digest: str = ""
+    may_waive: bool = False
+
+
 def demanded(bundle: Path, demands: Demands, setting: Setting) -> str:
-    """The digest of the bundle once it is proven to be what is demanded; empty where nothing is.
+    """The digest of the bundle once it is proven to be what is demanded, as :func:`proven`."""
+    return proven(bundle, demands, setting).digest
+
+
+def proven(bundle: Path, demands: Demands, setting: Setting) -> Proven:
+    """Prove that a bundle is what is demanded.
 
     Raises:
         UsageError, EnvironmentLacks, BundleError: as :func:`exporter.bundle.trust.verify.verify` and `require_digest`.
@@ -30,20 +43,21 @@ def demanded(bundle: Path, demands: Demands, setting: Setting) -> str:
     if demands.signature is not None and not demands.trust:
         raise UsageError("nobody is trusted", where="--signature", hint="name keys or certificates with --trust")
     if not demands.trust and demands.digest is None:
-        return ""
+        return Proven()
     from exporter.bundle.open import open_bundle
     from exporter.bundle.trust.policy import anchors
     from exporter.bundle.trust.verify import require_digest, verify
 
+    may_waive = False
     if demands.trust:
         trusted = verify(bundle, anchors(demands.trust), demands.signature)
         setting.say(printable(f"signed by {trusted.signer}: {trusted.files} files"))
-        manifest = trusted.manifest
+        manifest, may_waive = trusted.manifest, trusted.may_waive
     else:
         manifest = open_bundle(bundle).manifest
     if demands.digest is not None:
         require_digest(manifest, demands.digest, str(bundle))
-    return manifest.digest
+    return Proven(manifest.digest, may_waive)
 
 
 def refuse_exchanged(digest: str, expected: str, bundle: Path) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.base.registry import Registry
-from exporter.base.tensors import recorded_inputs, save_scratch
+from exporter.base.tensors import Array, TensorMap, recorded_inputs, save_scratch
 from exporter.engines.base import Availability, Engine, EngineRefused, Session, Settings, SettingsUnmet
 from exporter.engines.cost import Costing, import_all
-from exporter.engines.job import EngineAnswer, RunRequest, SessionFacts
+from exporter.engines.job import EngineAnswer, EngineCase, RunRequest, SessionFacts
 from exporter.engines.session import started
 from exporter.process.job import job
 from exporter.process.workers import doing
@@ -80,18 +80,35 @@ def run(request: RunRequest) -> EngineAnswer:
 
 
 def _run_cases(session: Session, threads: int, request: RunRequest, refused: dict[str, str]) -> None:
+    outputs: TensorMap = {}
     for index, case in enumerate(request.cases):
         if case.threads != threads:
             continue
         doing(f"{request.engine}: running case {case.name}", stage="run", case=case.name)
         try:
-            outputs = session.run(recorded_inputs(request.golden, case.recorded, request.artifact.inputs))
+            outputs = session.run(_inputs(request, case, outputs))
         except SettingsUnmet:  # then no result of this session is evidence
             raise
         except EngineRefused as error:
-            refused[case.name] = str(error)
+            refused[case.name], outputs = str(error), {}
             continue
-        save_scratch(request.into / f"{index}.safetensors", outputs)
+        kept = outputs if case.keeps is None else {name: outputs[name] for name in case.keeps if name in outputs}
+        save_scratch(request.into / f"{index}.safetensors", kept)
+
+
+def _inputs(request: RunRequest, case: EngineCase, before: TensorMap) -> dict[str, Array]:
+    """Put together what a case is run on: recorded inputs, and what the run before it has put out.
+
+    Raises:
+        EngineRefused: that run gave no such output.
+    """
+    own = [name for name in request.artifact.inputs if name not in case.feeds]
+    inputs = recorded_inputs(request.golden, case.recorded, own)
+    for name, output in case.feeds.items():
+        if output not in before:
+            raise EngineRefused(f"the step before gave no '{output}' to feed '{name}' with")
+        inputs[name] = before[output]
+    return inputs
 
 
 def _facts(version: str, provider: str, settings: Settings) -> SessionFacts:

@@ -29,11 +29,17 @@ def runnable(artifact: Artifact, folder: Path) -> Runnable:
 
 @dataclass(frozen=True)
 class EngineCase:
-    """One run: its name, the golden that holds its inputs, and the number of threads."""
+    """One run: its name, the golden that holds its inputs, and the number of threads.
+
+    `feeds` are inputs that the run before it has put out, each with the output; no golden holds them. `keeps` are the
+    outputs that are written; None is all of them.
+    """
 
     name: str
     recorded: str
     threads: int = 1
+    feeds: Mapping[str, str] = field(default_factory=dict)
+    keeps: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

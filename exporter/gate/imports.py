@@ -6,9 +6,10 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
 from exporter.base.references import find_installed
 
@@ -17,15 +18,15 @@ _IMPORTERS = frozenset(
     "cloudpickle code codeop dill hydra imp joblib multiprocessing pickle pkg_resources pkgutil pydoc runpy "
     "shelve stevedore subprocess zipimport".split()
 )
-#: Members of `importlib` that import nothing new; and that which imports what it is given.
+#: Members of modules that do so; of `importlib` all but these, and the one that imports what it is given.
+_MEMBERS = {
+    "sys": frozenset("* meta_path modules path path_hooks".split()),
+    "os": frozenset("* execv execve execvp fork popen posix_spawn spawnv system".split()),
+    "site": frozenset("* addsitedir".split()),
+}
 _HARMLESS = ("importlib.metadata", "importlib.resources", "importlib.abc", "importlib.reload")
 _IMPORT_MODULE = "importlib.import_module"
-_CALLS = frozenset(("__import__", "compile", "eval", "exec"))
-_MEMBERS = {
-    "sys": frozenset(("meta_path", "modules", "path", "path_hooks")),
-    "os": frozenset(("execv", "execve", "execvp", "fork", "popen", "posix_spawn", "spawnv", "system")),
-    "site": frozenset(("addsitedir",)),
-}
+_CALLS = frozenset(("__import__", "compile", "eval", "exec", "importlib"))
 #: What every Python imports where it lies on the path.
 _ALWAYS = frozenset(("sitecustomize", "usercustomize"))
 _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -35,6 +36,10 @@ _MOST_TEXT = 1 << 20
 #: A spec of the project; each names code of its own.
 SPECS = re.compile(r"specs/.*\.ya?ml", re.IGNORECASE)
 _CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".conf")
+
+
+class _BlindError(Exception):
+    """Reading does not tell what is imported; says where and why."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,17 @@ def reached(code: Iterable[str], texts: Iterable[str], files: Collection[str]) -
     A name in a text counts as a module where a file has that name: in the `texts`, in strings of the code that is
     reached, and in configurations of the project.
     """
-    reading = _Reading(files)
+    reading, blind = _Reading(files), ""
     for text in (*code, *texts):
         reading.read_text(text)
     for name in files:
         if name.endswith(_CONFIGURATIONS) and not SPECS.fullmatch(name):
             reading.read_text(_text_of(name))
-    reading.run()
-    return Reached(frozenset(reading.reached), reading.blind)
+    try:
+        reading.run()
+    except _BlindError as error:
+        blind = str(error)
+    return Reached(frozenset(reading.reached), blind)
 
 
 def hides_installed(name: str) -> bool:
@@ -76,7 +84,7 @@ class _Reading:
     """Code that is read from module to module."""
 
     def __init__(self, files: Collection[str]) -> None:
-        self.files, self.reached, self.blind = frozenset(files), set[str](), ""
+        self.files, self.reached = frozenset(files), set[str]()
         self.folders = {str(parent) for name in files if name.endswith(".py") for parent in PurePosixPath(name).parents}
         places = dict.fromkeys([".", *(os.path.relpath(place or ".") for place in sys.path)])
         self.roots = [place for place in places if place == "." or place in self.folders]
@@ -85,27 +93,41 @@ class _Reading:
         self._asked: set[str] = set()
 
     def run(self) -> None:
-        """Follow what waits to its end."""
-        while self._waiting and not self.blind:
+        """Read what is reached, to its end.
+
+        Raises:
+            _BlindError: reading does not tell what a file imports.
+        """
+        while self._waiting:
             name = self._waiting.pop()
-            self._read(name)
+            if os.path.isfile(name):  # noqa: PTH113 - else it is gone, and its name was asked for
+                try:
+                    _File(self, name).visit(ast.parse(Path(name).read_bytes(), name))
+                except (OSError, RecursionError, SyntaxError, ValueError):
+                    raise _BlindError(f"{name} cannot be read as Python") from None
 
     def read_text(self, text: str) -> None:
         """Take each name in a text for a module; one with a dot for a package, too, with all that lies in it."""
         for name in dict.fromkeys(_WORD.findall(text)):
-            self._ask(name, whole="." in name)
+            self.ask(name, whole="." in name)
         for path in dict.fromkeys(_SCRIPT.findall(text)):
             self._reach(os.path.normpath(path))
 
-    def _ask(self, module: str, *, whole: bool = False) -> None:
+    def ask(self, module: str, *, whole: bool = False) -> None:
+        """Reach a module by its full name."""
+        top = module.partition(".")[0]
+        if whole or module not in self._asked:
+            self._asked.add(module)
+            self.reach(module, self.roots, whole=whole)
+        if top not in self._asked:
+            self._asked.add(top)
+            self._ask_installed(top)
+
+    def reach(self, module: str, roots: Sequence[str], *, whole: bool = False) -> None:
         """Reach the files of a module and of the packages that it lies in; with `whole` all that lies in a package."""
-        if module in self._asked and not whole:
-            return
-        self._asked.add(module)
-        parts = module.rstrip(".").split(".")
-        for root in self.roots:
-            stem = os.path.normpath(root)
-            for part in parts:
+        for root in roots:
+            stem = root
+            for part in module.rstrip(".").split("."):
                 stem = os.path.normpath(os.path.join(stem, part))  # noqa: PTH118
                 self._reach(f"{stem}.py")
                 self._reach(f"{stem}/__init__.py")
@@ -113,9 +135,6 @@ class _Reading:
                 for name in self.files:
                     if name.startswith(f"{stem}/") and name.endswith(".py"):
                         self._reach(name)
-        if parts[0] not in self._asked:
-            self._asked.add(parts[0])
-            self._ask_installed(parts[0])
 
     def _ask_installed(self, top: str) -> None:
         """A package of the project that is installed in place lies on no path: its finder names its folder."""
@@ -135,140 +154,95 @@ class _Reading:
             if os.path.islink(name):  # noqa: PTH114
                 self._reach(os.path.relpath(os.path.realpath(name), Path.cwd().resolve()))
 
-    def _read(self, name: str) -> None:
-        """Ask for whatever a file may import."""
-        if not os.path.isfile(name):  # noqa: PTH113 - it is gone, and its name was asked for
-            return
-        try:
-            tree = ast.parse(Path(name).read_bytes(), name)
-        except (OSError, SyntaxError, ValueError):
-            self.blind = f"{name} cannot be read as Python"
-            return
-        calls = _Calls.of(tree)
-        for module in calls.modules:
-            self._ask(module, whole=module.endswith("."))
-        for node in ast.walk(tree):
-            if why := _beyond_reading(node, calls):
-                self.blind = f"{name}:{getattr(node, 'lineno', 0)} uses {why}"
-                return
-            for module in _imported(node, name):
-                self._ask(module)
-            if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-                self._ask(next(_imported(node, name), ""), whole=True)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.read_text(node.value)
-            if isinstance(node, ast.ImportFrom) and node.level:
-                self._relative(node, name)
 
-    def _relative(self, node: ast.ImportFrom, name: str) -> None:
-        """Reach what a relative import names, by the places of files."""
-        folder = PurePosixPath(name).parent
-        for _ in range(node.level - 1):
-            folder = folder.parent
-        base = folder.joinpath(*(node.module or "").split(".")) if node.module else folder
-        for stem in (base, *(base / alias.name for alias in node.names)):
-            self._reach(f"{stem}.py")
-            self._reach(f"{stem}/__init__.py")
-        if any(alias.name == "*" for alias in node.names):
-            for other in self.files:
-                if other.startswith(f"{base}/") and other.endswith(".py"):
-                    self._reach(other)
+class _File(ast.NodeVisitor):
+    """One file: asks for whatever it may import, and raises a `_BlindError` where nobody can name that."""
+
+    def __init__(self, reading: _Reading, name: str) -> None:
+        self._reading, self._name, self._aliases = reading, name, set[str]()
+
+    def visit_Module(self, node: ast.Module) -> None:
+        """Note first by which names the file calls `import_module`."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.ImportFrom) and inner.module == "importlib":
+                self._aliases |= {alias.asname or alias.name for alias in inner.names if alias.name == "import_module"}
+        self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._import(alias.name, node)
+            if alias.name == "importlib" and alias.asname:
+                self._be_blind("importlib by another name", node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        folders = PurePosixPath(self._name).parents
+        for alias in node.names:  # each may be a module
+            if node.level:
+                name, folder = f"{node.module or ''}.{alias.name}", folders[min(node.level, len(folders)) - 1]
+                self._reading.reach(name.strip(".*"), [str(folder)], whole=alias.name == "*")
+            else:
+                self._import(f"{node.module}.{alias.name}", node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        by_alias = isinstance(node.func, ast.Name) and node.func.id in self._aliases
+        imports = len(node.args) == 1 and (by_alias or _dotted(node.func) == _IMPORT_MODULE)
+        if module := _beginning(node.args[0]) if imports else "":
+            self._reading.ask(module, whole=module.endswith("."))
+        for inner in ast.iter_child_nodes(node):
+            if not (module and inner is node.func):
+                self.visit(inner)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        name = _dotted(node)
+        self._refuse_member(name, node)
+        if not name.startswith("importlib."):
+            self.visit(node.value)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load) and node.id in {*_CALLS, *self._aliases}:
+            self._be_blind(node.id, node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            self._reading.read_text(node.value)
+
+    def _import(self, name: str, node: ast.stmt) -> None:
+        """Ask for a module by its full name, or for a member of one; `a.*` is all of a package."""
+        if name.partition(".")[0] in _IMPORTERS:
+            self._be_blind(name, node)
+        if name != _IMPORT_MODULE:
+            self._refuse_member(name, node)
+        self._reading.ask(name.removesuffix(".*"), whole=name.endswith("*"))
+
+    def _refuse_member(self, name: str, node: ast.stmt | ast.expr) -> None:
+        module, _, member = name.partition(".")
+        beyond = module == "importlib" and member and not name.startswith(_HARMLESS)
+        if beyond or member in _MEMBERS.get(module, ()):
+            self._be_blind(name, node)
+
+    def _be_blind(self, why: str, node: ast.stmt | ast.expr) -> NoReturn:
+        raise _BlindError(f"{self._name}:{node.lineno} uses {why}")
 
 
-def _imported(node: ast.AST, name: str) -> Iterator[str]:
-    """Yield the modules that a statement imports by full names: `from a import b` may mean the module a.b."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
-
-
-@dataclass(frozen=True)
-class _Calls:
-    """The calls of `import_module` in a file: the nodes that name it there, and the modules that they name.
-
-    A name that ends in a dot is a package of which any module may be meant. `aliases` are what it is called in the
-    file, and `owners` the nodes that name a module of which a member is taken.
-    """
-
-    known: frozenset[int]
-    modules: tuple[str, ...]
-    aliases: frozenset[str]
-    owners: frozenset[int]
-
-    @classmethod
-    def of(cls, tree: ast.AST) -> _Calls:
-        """Find those whose argument begins with a text that names a package."""
-        aliases = {
-            alias.asname or alias.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "importlib"
-            for alias in node.names
-            if alias.name == "import_module"
-        }
-        known, modules = set[int](), []
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or len(node.args) != 1:
-                continue
-            plain = isinstance(node.func, ast.Name) and node.func.id in aliases
-            if (plain or ast.unparse(node.func) == _IMPORT_MODULE) and (module := _beginning(node.args[0])):
-                modules.append(module)
-                known |= {id(part) for part in ast.walk(node.func)}
-        owners = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        return cls(frozenset(known), tuple(modules), frozenset(aliases), frozenset(owners))
+def _dotted(node: ast.expr) -> str:
+    """Return `a.b` for an attribute of a name, and nothing for what is none."""
+    plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return ast.unparse(node) if plain else ""
 
 
 def _beginning(node: ast.expr) -> str:
     """Return the module that a text names, or its package with a dot where only the beginning is known, or nothing."""
-    text, whole = _constant(node)
-    if whole:
-        return text if not text.startswith(".") else ""
-    package = text.rpartition(".")[0]
-    return f"{package}." if package else ""
-
-
-def _constant(node: ast.expr) -> tuple[str, bool]:
-    """Return the constant text that an expression begins with, and whether that is all of it."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value, True
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, whole = _constant(node.left)
-        right, all_of_it = _constant(node.right) if whole else ("", False)
-        return left + right, whole and all_of_it
-    if isinstance(node, ast.JoinedStr):
-        text = ""
-        for part in node.values:
-            if not isinstance(part, ast.Constant):
-                return text, False
-            text += str(part.value)
-        return text, True
-    return "", False
-
-
-def _beyond_reading(node: ast.AST, calls: _Calls) -> str:
-    """Name what of a node may import a module that nobody can name; return an empty text where nothing does."""
-    for module in _imported(node, ""):
-        if module.partition(".")[0] in _IMPORTERS:
-            return module
-        if module.startswith("importlib.") and not module.startswith((*_HARMLESS, _IMPORT_MODULE)):
-            return module
-    if isinstance(node, ast.Import) and any(alias.name == "importlib" and alias.asname for alias in node.names):
-        return "importlib by another name"
-    if isinstance(node, ast.ImportFrom) and node.module == "importlib" and node.names[0].name == "*":
-        return "all of importlib"
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        beyond = node.id in {*_CALLS, *calls.aliases} or (node.id == "importlib" and id(node) not in calls.owners)
-        return node.id if beyond and id(node) not in calls.known else ""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        member = f"{node.value.id}.{node.attr}"
-        if node.value.id == "importlib":
-            return "" if id(node) in calls.known or member in _HARMLESS else member
-        return member if node.attr in _MEMBERS.get(node.value.id, ()) else ""
-    if isinstance(node, ast.ImportFrom) and node.module in _MEMBERS:
-        hit = sorted(_MEMBERS[node.module] & {alias.name for alias in node.names})
-        return f"{node.module}.{hit[0]}" if hit else ""
-    return ""
+    first: ast.expr = node
+    while not isinstance(first, ast.Constant):
+        if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add):
+            first = first.left
+        elif isinstance(first, ast.JoinedStr) and first.values:
+            first = first.values[0]
+        else:
+            return ""
+    text = first.value if isinstance(first.value, str) else ""
+    known = text if first is node else text[: text.rfind(".") + 1]
+    return "" if known.startswith(".") else known
 
 
 def _text_of(name: str) -> str:

@@ -1,7 +1,7 @@
 """On a node of a cluster: the process that releases one spec in a copy of the working folder.
 
-`python -m exporter.gate.node REQUEST ANSWER` reads and writes JSON. It is a process of its own, which may fork and take
-signals as a release does; it ends with the process that has started it.
+`python -m exporter.gate.node REQUEST ANSWER FOLDER PARENT` reads and writes JSON. It is a process of its own, which may
+fork and take signals as a release does; it ends with the process that has started it.
 """
 
 from __future__ import annotations
@@ -45,18 +45,9 @@ class ReleaseRequest:
         about = (spec.path, spec.why, task.overrides, task.out, task.trains)
         return cls(*about, limits.seconds, jobs, follows, code_digest())
 
-
-@dataclass(frozen=True)
-class NodeRequest:
-    """A release in a `folder` of the node, by a process that ends with its `parent` (a process number)."""
-
-    release: ReleaseRequest
-    folder: Path
-    parent: int
-
     def write(self, path: Path) -> None:
         """Write it for :func:`main`."""
-        write_json(path, to_json(NodeRequest, self))
+        write_json(path, to_json(ReleaseRequest, self))
 
 
 @dataclass(frozen=True)
@@ -71,22 +62,24 @@ class NodeAnswer:
         write_json(path, to_json(NodeAnswer, self))
 
 
-def main(request: Path, answer: Path) -> None:
-    """Release the spec, and leave what became of it as JSON; `lacks` says why this node cannot."""
+def main(request: Path, answer: Path, folder: Path, parent: int) -> None:
+    """Release the spec in a folder, and leave what became of it as JSON; `lacks` says why this node cannot.
+
+    It ends with the process of the number `parent`.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt_once)
+    die_with_parent(signal.SIGTERM, parent)
     content, answer = json.loads(request.read_bytes()), answer.absolute()
-    die_with_parent(signal.SIGTERM, content["parent"])
-    if content["release"]["code"] != code_digest():  # another exporter's request may be of another form
+    if content["code"] != code_digest():  # another exporter's request may be of another form
         NodeAnswer(lacks="it has another exporter than the machine that asks").write(answer)
         return
-    node = from_json(NodeRequest, content)
-    os.chdir(node.folder)
-    wanted = node.release
+    wanted = from_json(ReleaseRequest, content)
+    os.chdir(folder)
     setting = Setting(Limits(seconds=wanted.seconds), jobs=wanted.jobs, follows_costs=wanted.follows_costs)
     task = Task(wanted.overrides, wanted.out, wanted.trains, setting, None, reports=True)
     NodeAnswer(gated=told_gated(task.release(Touched(wanted.spec, wanted.why)))).write(answer)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from exporter import pipeline
 from exporter.bundle.open import open_bundle
-from exporter.gate.reuse.on_the_way import on_the_way
-from exporter.gate.reuse.records import Passed
-from exporter.gate.reuse.release import Kept, Releases
-from exporter.gate.reuse.told import told_findings, told_measured, told_report
+from exporter.gate.reuse.records import Kept
+from exporter.gate.reuse.release import Releases
+from exporter.gate.told import Results, results_of, told_results
 from exporter.pipeline import Product, Taken
-from exporter.process.memo import remembering
 from exporter.process.workers import Setting
 from exporter.report.summary import headline
 from exporter.spec.model import Spec
+from exporter.spec.recipe.source import default_folder
+from exporter.train import qat
+from exporter.weights.prune import run as pruning
 
 
 def release(
@@ -33,22 +34,24 @@ def release(
     """
     if known is None:
         return pipeline.release(spec, root, setting, trains=trains, taken=taken)
-    made = on_the_way(spec)
-    with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
+    with known.releasing(spec, root, _runs(spec)) as keep:
         product = pipeline.release(spec, root, setting, trains=trains, taken=taken)
         if product.bundle and product.report and product.report.verdict.passed:
-            keeper.product = Passed(
-                bundle=product.bundle.folder,
-                digest=product.bundle.manifest.digest,
-                word=product.report.verdict.word,
-                said=headline(product.report),
-                report=told_report(product.report),
-                findings=told_findings(product.findings),
-                measured=told_measured(product.measured),
-            )
+            told = told_results(Results(product.report, product.findings, product.measured))
+            digest, word = product.bundle.manifest.digest, product.report.verdict.word
+            keep(Kept(product.bundle.folder, digest, word, headline(product.report), told))
     return product
 
 
-def kept(found: Kept) -> Product:
+def kept(known: Kept) -> Product:
     """Return what a release that still holds has given."""
-    return Product(found.findings(), open_bundle(found.bundle), found.report(), found.measured())
+    results = results_of(known.told)
+    return Product(results.findings, open_bundle(known.bundle), results.report, results.measured)
+
+
+def _runs(spec: Spec) -> list[Path]:
+    """Return the folders of the runs of training, quantisation and pruning of a spec, each finished or not."""
+    folders = [qat.default_folder(spec), pruning.default_folder(spec)]
+    if spec.recipe is not None:
+        folders.append(default_folder(spec.recipe))
+    return [*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders)]

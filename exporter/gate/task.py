@@ -15,6 +15,7 @@ from exporter.spec.reserved import said_of
 
 if TYPE_CHECKING:
     from exporter.base.diagnostics import Diagnostic
+    from exporter.gate.reuse.records import SpecContent
     from exporter.gate.reuse.release import Releases
     from exporter.gate.touched import Touched
     from exporter.process.answers import Event
@@ -44,16 +45,19 @@ class Task:
         if self.known is None:
             return None
         try:
-            asked = self.known.read(spec.path, self.overrides, lambda: self._read(spec.path))
-            found = self.known.find(asked, self.out, self.setting.say)
+            kept = self.known.find(self._content(spec.path), self.out, self.setting.say)
         except ExporterError:
             return None
-        if isinstance(found, str):
+        if isinstance(kept, str):
             return None
-        report = found.report() if self.reports else None
-        path, why, said = str(spec.path), spec.why, f"{found.said}{said_of(found.bundle)}"
-        told = found.findings() if self.reports else ()
-        return Gated(path, why, said=said, report=report, verdict=found.word, told=told, seconds=0.0, reused=True)
+        said = f"{kept.said}{said_of(kept.bundle)}"
+        gated = Gated(str(spec.path), spec.why, said=said, verdict=kept.word, seconds=0.0, reused=True)
+        if not self.reports:
+            return gated
+        from exporter.gate.told import results_of
+
+        results = results_of(kept.told)
+        return replace(gated, report=results.report, told=results.findings)
 
     def release(self, spec: Touched) -> Gated:
         """Release a spec, and measure how long it takes; an error in one spec must not stop the others."""
@@ -70,13 +74,10 @@ class Task:
     def identity(self, path: Path) -> tuple[str, str]:
         """The name and the version in a spec, empty without one and where it cannot be read, as its release tells."""
         try:
-            if self.known is None:
-                spec = self._read(path)
-                return spec.name, spec.version or ""
-            asked = self.known.read(path, self.overrides, lambda: self._read(path))
-            return asked.name, str(asked.spec["version"] or "")
+            content = self._content(path)
         except ExporterError:
             return "", ""
+        return str(content["name"]), str(content["version"] or "")
 
     def listed(self, spec: Touched) -> Gated:
         """What is said of a spec where nothing is released; an override that it does not take is a mistake then too."""
@@ -90,13 +91,6 @@ class Task:
             except ExporterError as error:
                 return replace(told, exit=ExitCode(error.exit_code), said=str(error))
         return told
-
-    def name(self, spec: Touched) -> str:
-        """The name in a spec, below which its bundles lie; empty where it cannot be read."""
-        try:
-            return self._read(spec.path).name
-        except ExporterError:
-            return ""
 
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
@@ -120,6 +114,11 @@ class Task:
         reason += said_of(product.bundle.folder) if product.bundle else ""
         report = product.report
         return Gated(path, why, report.exit_code, reason, report, report.verdict.word, told=product.findings)
+
+    def _content(self, path: Path) -> SpecContent:
+        if self.known is None:
+            return self._read(path).model_dump(mode="json")
+        return self.known.read(path, self.overrides, lambda: self._read(path))
 
     def _read(self, path: Path) -> Spec:
         from exporter.spec.read import read_spec

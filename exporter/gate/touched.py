@@ -5,7 +5,6 @@ In doubt a file counts, and the spec is touched.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from exporter.spec.recipe.source import sources
 
 if TYPE_CHECKING:
     from exporter.gate.shards import Shard
-    from exporter.spec.model import Spec
 
 _SPECS = Path("specs")
 _SUFFIXES = (".yaml", ".yml")
@@ -126,49 +124,25 @@ def _why(path: Path, changed: Changed, settings: tuple[str, ...], listed: Iterab
     if own := sorted(path for path in everything if path.is_relative_to(ours)):
         return f"the exporter itself changed: {short(own[0])}", ()
     try:
-        spec = read_spec(path, settings)
-        _refuse_missing_code(spec)
+        counting = Counting.of(read_spec(path, settings))
+        _refuse_missing_code(counting.code)
     except UsageError as error:  # the release will say the same, in its own words
         return f"{error}", ()
-    if not everything:
-        return "", ()
     if path.resolve() in everything or Path(os.path.abspath(path)) in everything:  # noqa: PTH100 - a link may be what changed
         return f"{short(path)} changed", ()
     names = {os.path.relpath(file) for file in everything}
-    counted = Counting.of(spec).within({*listed, *names})
-    if why := counted.first(names) or _linked(spec, everything):
-        return why, ()
-    return "", tuple(counted.excuses(names))
+    counted = counting.within({*listed, *names})
+    why = counted.first(names)
+    return why, () if why else tuple(counted.excuses(names))
 
 
-def _linked(spec: Spec, everything: frozenset[Path]) -> str:
-    """Which changed file lies where a link leads that the spec names, in words; empty where none does."""
-    from exporter.spec.named import Names, named
-
-    for kind, text in named(spec):
-        if kind in (Names.FILE, Names.PATTERN) and "\0" not in text:
-            there = glob.iglob(text, recursive=True) if kind is Names.PATTERN else [text]  # noqa: PTH207 - absolute ones too
-            for file in map(Path, there):
-                resolved = file.resolve()
-                if hit := next((place for place in (resolved, *resolved.parents) if place in everything), None):
-                    return f"{short(hit)} changed, which '{text}' of the spec names"
-    return ""
-
-
-def _refuse_missing_code(spec: Spec) -> None:
-    """Make sure that the code which a spec names is there.
+def _refuse_missing_code(references: Iterable[str]) -> None:
+    """Make sure that the code which a spec names is there; that of a library changes with its package alone.
 
     Raises:
         UsageError: it names a module that is not there, or cannot be read.
     """
-    from exporter.spec.named import Names, named
-
-    for kind, text in named(spec):
-        if kind is Names.CODE and not _installed(text):
-            sources(text)
-
-
-def _installed(reference: str) -> bool:
-    """A model of a library, such as `paddle.vision.models:resnet18`: its code changes with its package alone."""
-    source = find_source(split(reference)[0])
-    return source is not None and bool({"site-packages", "dist-packages"} & set(source.resolve().parts))
+    for reference in references:
+        source = find_source(split(reference)[0])
+        if source is None or not {"site-packages", "dist-packages"} & set(source.resolve().parts):
+            sources(reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -11,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from exporter.base.errors import UsageError
-from exporter.base.files import ASIDE, TEMPORARY, remove, replace_folder, sibling
+from exporter.base.files import TEMPORARY, remove, replace_folder, sibling
+from exporter.gate.project import walk
 from exporter.process.scratch import scratch
 from exporter.train.document import RUN
 from exporter.weights.prune.run import PLAN
@@ -20,29 +22,30 @@ from exporter.weights.prune.run import PLAN
 MOST_BYTES = 2_000_000_000
 #: Below these folders of the working folder a release leaves what it makes, besides its bundles.
 RUNS = Path("runs")
-_LEFT_OUT = {".git", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 #: For each file its size and the time of its last change.
 Files: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 def packed(folder: Path, without: Collection[Path] = ()) -> bytes:
-    """A tar of a folder: all of it but caches, virtual environments, drafts, and the folders `without`.
+    """Return a tar of the files of a folder, but for those of tools, virtual environments, drafts and `without`.
 
     Of a repository the commit is sent, without its history: a bundle names it.
 
     Raises:
         UsageError: it is larger than a cluster should be sent.
     """
-    content, size = io.BytesIO(), 0
-    leave = {path.absolute() for path in without}
+    content, size, top = io.BytesIO(), 0, folder.absolute()
+    leave = tuple(f"{path.absolute()}{os.sep}" for path in without)
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for path in _walk(folder.absolute(), leave):
+        for path in map(Path, walk(str(top))):
+            if f"{path}{os.sep}".startswith(leave) or not (path.is_file() or path.is_symlink()):
+                continue
             if (size := size + path.lstat().st_size) > MOST_BYTES:
                 hint = "put large data on a path that every node has, or run from a smaller folder"
                 what = f"the working folder has more than {MOST_BYTES / 1e9:g} GB to send to the cluster"
                 raise UsageError(what, where=str(path), hint=hint)
-            archive.add(path, path.relative_to(folder.absolute()), recursive=False, filter=_of_nobody)
+            archive.add(path, path.relative_to(top), filter=_of_nobody)
         with scratch() as place:
             if (git := _commit_of(folder, place / "clone")) is not None:
                 archive.add(git, ".git", filter=_of_nobody)
@@ -119,18 +122,6 @@ def _of_nobody(about: tarfile.TarInfo) -> tarfile.TarInfo:
     about.uid = about.gid = 0
     about.uname = about.gname = ""
     return about
-
-
-def _walk(folder: Path, leave: Collection[Path]) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name in _LEFT_OUT or path.name.startswith((TEMPORARY, ASIDE)) or path in leave:
-            continue
-        if path.is_dir() and not path.is_symlink():
-            if not (path / "pyvenv.cfg").exists():
-                yield path
-                yield from _walk(path, leave)
-        elif path.is_file() or path.is_symlink():
-            yield path
 
 
 def _commit_of(folder: Path, into: Path) -> Path | None:

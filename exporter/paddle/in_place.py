@@ -21,6 +21,9 @@ from typing import Any
 from exporter.paddle.patches import Patches
 from exporter.paddle.static_function import give
 
+#: What an assignment to items writes with, by the name in `_C_ops`. A predictor computes a constant once, and the
+#: second run finds in it what the first wrote (`b = paddle.zeros([4]); b[at] = values`, 3.3.1).
+_ITEMS = ("set_value_", "set_value_with_tensor_")
 #: They end like operators in place; their first operand keeps its meaning.
 _OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_")
 #: (written, result) of the functions that did not write in place, in the trace that is going on.
@@ -30,7 +33,7 @@ _WRITES: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("writes", default
 @contextmanager
 def remembering_writes() -> Iterator[None]:
     """Within it, trace to PIR and call :func:`follow_in_place`."""
-    from exporter.paddle.private import Value
+    from exporter.paddle.private import Value, c_ops
 
     def note(written: Any, result: Any) -> None:
         if isinstance(written, Value) and isinstance(result, Value):
@@ -39,6 +42,9 @@ def remembering_writes() -> Iterator[None]:
     patches, token = Patches(), _WRITES.set([])
     try:
         tell_of_writes(patches, note)
+        for name in _ITEMS:
+            stock = getattr(c_ops, name), getattr(c_ops, name.removesuffix("_"))
+            patches.attribute(c_ops, name, functools.partial(_written_apart, *stock))
         yield
     finally:
         patches.undo()
@@ -82,6 +88,17 @@ def _resolve(note: Callable[[Any, Any], None], name: str) -> Any:
         return result
 
     return write
+
+
+def _written_apart(in_place: Callable[..., Any], apart: Callable[..., Any], written: Any, *args: Any) -> Any:
+    """What an assignment to items gives: of a value of PIR another value, and the first keeps what it was."""
+    from exporter.paddle.private import Value
+
+    if not isinstance(written, Value):
+        return in_place(written, *args)
+    result = apart(written, *args)
+    remember(written, result)
+    return result
 
 
 def follow_in_place(static: Any) -> None:

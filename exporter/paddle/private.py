@@ -64,6 +64,7 @@ _CORE = (
 )
 _C_OPS = (
     *("argsort", "cast", "fold", "full", "kthvalue", "mode", "share_data", "topk"),
+    *("set_value", "set_value_", "set_value_with_tensor", "set_value_with_tensor_"),
     *("linear_interp", "bilinear_interp", "trilinear_interp", "bicubic_interp"),
 )
 _MAPS = ("methods_map", "funcs_map", "nn_funcs_map")
@@ -115,7 +116,14 @@ NAMES: Mapping[str, Name] = {
     "convert_call_func": Name(
         "paddle.jit.dy2static.convert_call_func", ("convert_call", "convert_zip", "convert_enumerate")
     ),
+    "CallTransformer": Name(
+        "paddle.jit.dy2static.transformers.call_transformer.CallTransformer", ("_no_need_convert_call",)
+    ),
+    "dy2static": Name("paddle.jit.dy2static"),
+    "IfElseTransformer": Name("paddle.jit.dy2static.transformers.ifelse_transformer.IfElseTransformer", ("visit_If",)),
+    "NameLiveness": Name("paddle.jit.dy2static.transformers.utils.FunctionNameLivenessAnalysis", ("visit_ListComp",)),
     "EagerParamBase": Name("paddle.base.framework.EagerParamBase"),
+    "ast_to_func": Name("paddle.jit.dy2static.utils.ast_to_func"),
     "convert_to_static": Name("paddle.jit.dy2static.program_translator.convert_to_static"),
     "PyLayerMeta": Name("paddle.autograd.py_layer.PyLayerMeta"),
     "StaticPyLayer": Name("paddle.jit.dy2static.py_layer.StaticPyLayer", ("__init__", "apply")),

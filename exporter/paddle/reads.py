@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import sys
-from collections.abc import Callable
-from typing import Any
+
+from exporter.base.watch import tell_of
 
 #: Functions of `paddle.base.core` that open a file by themselves, of which they are given the path (Paddle 3.3.1:
 #: paddle/jit/pir_translated_layer.py, paddle/static/pir_io.py and paddle/framework/io.py call them so).
@@ -18,18 +16,4 @@ _READERS = (
 
 def tell_of_reads() -> None:
     """Let each of the readers of the Paddle that is imported tell which file it opens."""
-    core = sys.modules.get("paddle.base.core")
-    for name in _READERS:
-        if (reader := getattr(core, name, None)) is not None:
-            setattr(core, name, _telling(reader))
-
-
-def _telling(reader: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(reader)
-    def told(*arguments: Any, **keys: Any) -> Any:
-        for path in (*arguments, *keys.values()):
-            if isinstance(path, str | os.PathLike):
-                sys.audit("open", path, "r", os.O_RDONLY)
-        return reader(*arguments, **keys)
-
-    return told
+    tell_of(sys.modules.get("paddle.base.core"), *_READERS)

@@ -13,7 +13,7 @@ from typing import IO, Any, TypedDict, cast
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError
 from exporter.base.files import read_regular
-from exporter.base.watch import Seen, read_seen
+from exporter.base.watch import Seen
 
 #: What a child is told by its environment: where its progress goes, and how much memory it may take.
 EVENTS, DATA_LIMIT = "EXPORTER_EVENTS_FD", "EXPORTER_DATA_LIMIT"
@@ -105,8 +105,8 @@ def _revive(error: dict[str, str]) -> ExporterError:
 
 
 def read_what_was_seen(path: Path) -> Seen:
-    """What a child has told of what it read; blind where that is no such thing."""
+    """Return what a child has told of what it read."""
     try:
-        return read_seen(parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True))
-    except (ValueError, UsageError):
-        return Seen(blind=True)
+        return Seen.of(parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True))
+    except (LookupError, TypeError, ValueError, UsageError):
+        return Seen(hidden={"a child that did not tell"})

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 from exporter.base.errors import BY_NAME, ExitCode, ExporterError
 from exporter.base.files import NO_ROOM
-from exporter.base.watch import SEEN, WATCHED, Seen, unseen, watch
+from exporter.base.watch import SEEN, WATCHED, Watch
 from exporter.paddle.child import prepare_paddle
 from exporter.process.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer, read_what_was_seen
 from exporter.process.job import answer_from_json, answer_to_json, from_json, job_at
@@ -50,8 +50,7 @@ def run_in_fork(run: Callable[[], A], kind: type[A]) -> A:
     """
     with tempfile.TemporaryDirectory() as place:
         answer = Path(place, ANSWER)
-        with unseen():  # what the fork sees is told by itself
-            pid = os.fork()
+        pid = os.fork()
         if pid == 0:
             try:
                 told = _told(lambda: answer_to_json(kind, run()))
@@ -65,8 +64,8 @@ def run_in_fork(run: Callable[[], A], kind: type[A]) -> A:
             os.kill(os.getpid(), -code)
         if not answer.is_file():
             os._exit(code)
-        for seen in _SEEING:
-            seen().add(read_what_was_seen(Path(place, SEEN)))
+        for watch in _WATCHING:
+            watch.tell().add(read_what_was_seen(Path(place, SEEN)))
         return answer_from_json(kind, read_answer(answer))
 
 
@@ -117,14 +116,13 @@ def _limit_data() -> None:
 
 
 #: What tells what this process has seen, where somebody wants to know.
-_SEEING: list[Callable[[], Seen]] = []
+_WATCHING: list[Watch] = []
 
 
 def _leave_what_was_seen(place: Path) -> None:
-    for tell in _SEEING:
-        if not (seen := tell()).blind:
-            with contextlib.suppress(OSError):  # then nothing is known of what it read
-                (place / SEEN).write_text(json.dumps(seen.to_json()), encoding="utf-8")
+    for watch in _WATCHING:
+        with contextlib.suppress(OSError):  # then nothing is known of what it read
+            (place / SEEN).write_text(json.dumps(watch.tell().content()), encoding="utf-8")
 
 
 def run_job(function: str, place: Path, events: int) -> NoReturn:
@@ -136,7 +134,7 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     _limit_data()
     prepare_paddle()
     if os.environ.get(WATCHED):
-        _SEEING.append(watch())
+        _WATCHING.append(Watch())
     answer = _run_child(function, place)
     _leave_what_was_seen(place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from exporter.base.errors import EnvironmentLacks
 from exporter.base.files import NO_ROOM
-from exporter.base.watch import unseen
 
 #: How the names of these folders begin.
 PREFIX = "exporter-run-"
@@ -87,7 +86,7 @@ def no_room(error: OSError) -> EnvironmentLacks:
 @cache
 def _sweep(where: str) -> None:
     """Once for each place: remove what killed runs of this user have left. Links are never followed."""
-    with suppress(OSError), unseen(), os.scandir(where) as entries:
+    with suppress(OSError), os.scandir(where) as entries:
         for entry in entries:
             with suppress(OSError):
                 own = entry.stat(follow_symlinks=False).st_uid == os.getuid()

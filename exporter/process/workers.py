@@ -22,7 +22,7 @@ from typing import IO, Any, TypeAlias
 
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
 from exporter.base.machine import available
-from exporter.base.watch import SEEN, WATCHED, Seen, saw, watched
+from exporter.base.watch import SEEN, WATCHED, Seen
 from exporter.process import forks
 from exporter.process.answers import (
     ANSWER,
@@ -177,14 +177,12 @@ def _call(question: Question, limits: Limits, imports: Sequence[str], on_event: 
                 # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
                 # What a child that was killed leaves in its temporary folder goes with the request.
                 own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
-                own |= {WATCHED: "1"} if memo or watched() else {}
+                own |= {WATCHED: "1"} if memo else {}
                 child = _start(Launch(question.function, place, own, limits.code), log, question.environment, imports)
                 watch, status = supervise(child, limits, on_event)
                 tail = _tail(log)
             answer = _answer(place, watch, status, tail, limits)
-            seen = read_what_was_seen(place / SEEN) if WATCHED in own else Seen()
-        saw(seen)
-        return answer, seen
+            return answer, read_what_was_seen(place / SEEN) if memo else Seen()
 
     if memo is None:
         return run()[0]

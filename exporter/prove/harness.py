@@ -49,7 +49,8 @@ class Bench:
     """Where the evidence comes from: a bundle's folder and goldens, its artifacts, the source if at hand, a device.
 
     `controls` are the cases whose goldens serve as impostors, where those that run are not all that were recorded.
-    `costs` is what the release recorded that a run took, by its variant and engine.
+    `costs` is what the release recorded that a run took, by its variant and engine. With `feeds` the cases are steps:
+    these inputs of each but the first are outputs of the one before, and what they cost is `times` that of a run.
     """
 
     folder: Path
@@ -63,11 +64,13 @@ class Bench:
     budget: float
     controls: tuple[GoldenCase, ...] = ()
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    feeds: Mapping[str, str] = field(default_factory=dict)
+    times: int = 1
 
     @cached_property
     def draws(self) -> dict[str, Draws]:
-        """What can be taken together, worked out once for all runs."""
-        return draws(self.cases)
+        """What can be taken together, worked out once for all runs; of steps nothing, each follows from the last."""
+        return {} if self.feeds else draws(self.cases)
 
     def job(self, run: Run) -> EngineJob:
         """What the child of a run is asked: to run the source, or the files of a variant, on all cases."""
@@ -75,8 +78,13 @@ class Bench:
             artifact = Runnable("source", None, "", self.inputs, self.outputs, self.source)
         else:
             artifact = runnable(self.artifacts[run.variant], self.folder)
-        cases = tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
-        return EngineJob(run.engine, artifact, self.golden, cases, self.device)
+        return EngineJob(run.engine, artifact, self.golden, self._to_run(), self.device)
+
+    def _to_run(self) -> tuple[EngineCase, ...]:
+        if not self.feeds:
+            return tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
+        first, *later = [EngineCase(case.name, case.recorded, keeps=tuple(case.outputs)) for case in self.cases]
+        return (first, *(replace(case, feeds=self.feeds) for case in later))
 
     def bounded(self, run: Run, setting: Setting, times: int = 1) -> Setting:
         """The same for a run, or for what takes some times as much; raises no limit that somebody has set.
@@ -132,7 +140,8 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
 
     Whoever follows the events hears at its end how many seconds of the clock it took.
     """
-    setting.say(f"verifying {run.variant} by {run.engine}")
+    what = f"decoding {len(bench.cases)} steps with" if bench.feeds else "verifying"
+    setting.say(f"{what} {run.variant} by {run.engine}")
     began = time.monotonic()
     into.mkdir()
     seen = {"stage": "load"}
@@ -144,14 +153,14 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
 
     answer, fate = EngineAnswer(), None
     try:
-        answer = bench.job(run).run(into, replace(bench.bounded(run, setting), on_event=follow))
+        answer = bench.job(run).run(into, replace(bench.bounded(run, setting, bench.times), on_event=follow))
     except EnvironmentLacks as error:
         fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
     except ChildTimedOut as error:
         fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
     except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
         fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
-    if setting.on_event:
+    if setting.on_event and not bench.feeds:
         doing, ran = f"verified {run.variant} by {run.engine}", f"{run.variant}/{run.engine}"
         setting.on_event({"doing": doing, "ran": ran, "seconds": time.monotonic() - began})
     if answer.load:
@@ -235,5 +244,5 @@ def _judge(
 
 
 def _by_output(cases: Sequence[GoldenCase]) -> dict[str, list[GoldenOutput]]:
-    names = cases[0].outputs
-    return {name: [case.outputs[name] for case in cases] for name in names}
+    names = dict.fromkeys(name for case in cases for name in case.outputs)
+    return {name: [case.outputs[name] for case in cases if name in case.outputs] for name in names}

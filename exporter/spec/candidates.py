@@ -26,6 +26,11 @@ class Candidate(Frozen):
     )
     name: Name = Field("", description="Name under which its claims stand; without the key that of the file.")
 
+    @property
+    def note(self) -> str:
+        """Return the beginning of what a bundle notes of this file, which it does not hold."""
+        return f"the candidate {self.name} is {self.file} (sha256 "
+
     @model_validator(mode="before")
     @classmethod
     def _named(cls, value: Content) -> Content:

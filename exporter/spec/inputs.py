@@ -21,6 +21,8 @@ FORMATS = ("pir", "pdmodel", "onnx")
 _FORMATS = tuple(dict.fromkeys((*FORMATS, *declared("exporter.export.lower"))))
 FormatName = Literal[_FORMATS]  # type: ignore[valid-type]  # made of what is installed
 Size = Annotated[int, Strict(), Field(ge=1)]
+#: A named dim, or one to which a number is added.
+DimSize = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\+[1-9][0-9]*)?$")]
 
 
 class Frozen(BaseModel):
@@ -48,8 +50,9 @@ class Input(Frozen):
     dtype: Annotated[Literal[_DTYPES], BeforeValidator(_of_numpy)] = Field(  # type: ignore[valid-type]  # made of a list
         description="Dtype of the tensor that `forward` takes. Of `bfloat16` is none: the recorded cases are NumPy's."
     )
-    shape: tuple[Size | Identifier, ...] = Field(
-        description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
+    shape: tuple[Size | DimSize, ...] = Field(
+        description="Size of each axis, outermost first; a word names a dim of `dims`, to which a number may be added, "
+        "as in `past+1`, and `[]` is a scalar."
     )
     values: Annotated[str, AfterValidator(known_values), Names.FILE] = Field(
         "normal",

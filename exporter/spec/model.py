@@ -6,50 +6,26 @@ Schema.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict, field_serializer, model_validator
 
 from exporter.base.errors import closest
 from exporter.base.references import factory_text
-from exporter.base.tensors import TensorSpec
+from exporter.base.tensors import TensorSpec, dims_in
 from exporter.spec.candidates import Candidate as Candidate
 from exporter.spec.candidates import Candidates
+from exporter.spec.decoding import Decoding
+from exporter.spec.decoding import fit as fit_decoding
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.named import Names, Pattern, known_target
 from exporter.spec.pipeline import Pipeline, Unrated, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
+from exporter.spec.prune import Prune as Prune
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
 from exporter.spec.waiver import Waiver as Waiver
-
-
-class Prune(Frozen):
-    """Channels are removed before export; where there is a recipe, the smaller model is fine-tuned by it."""
-
-    flops: Annotated[float, Strict(), Field(gt=0, lt=1)] = Field(
-        description="Share of the FLOPs that is left at most, counted at the typical sizes."
-    )
-    importance: Identifier = Field(
-        "l1", description="Which filters go first: the least by `l1` (absolute sum) or `fpgm` (distance to the others)."
-    )
-    multiple_of: Size = Field(
-        16, description="Step of a cut layer's channels: engines compute in blocks, and counts between are slower."
-    )
-    epochs: Annotated[int, Strict(), Field(ge=0)] | None = Field(
-        None, description="Epochs of fine-tuning, which needs a recipe; without the key as many as it says, 0 for none."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_masks(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "sparsity" in value:
-            raise ValueError(
-                "sparsity makes single weights zero, and no engine here is faster or any file smaller for that: each "
-                "zero is stored and multiplied; use `flops`, which removes whole channels"
-            )
-        return value
 
 
 class Speedup(Frozen):
@@ -166,8 +142,10 @@ Arguments = dict[Identifier, JsonValue]
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
 ONLY_VERDICT = frozenset(("budget", "candidates", "engines", "version", "waivers"))
 
-#: The oldest that `writer: program` writes.
-OLDEST_OPSET = 17
+#: The opset since which DequantizeLinear takes a step for each channel of a weight.
+_STEPS_OF_CHANNELS = 13
+#: The opsets that each writer writes, from the oldest to the newest.
+OPSETS = {"program": (11, 25), "paddle2onnx": (7, 21)}
 
 
 class Spec(Frozen):
@@ -182,7 +160,7 @@ class Spec(Frozen):
     model: Reference = Field(
         description="Factory of the model: a function that returns a `paddle.nn.Layer`, or the class of a Layer."
     )
-    source: Annotated[str, Names.FILE] | None = Field(
+    source: Annotated[str, Field(min_length=1), Names.FILE] | None = Field(
         None,
         exclude=True,  # what follows from it stands in the other keys
         description="Instead of `model`: a Paddle program, `inference.json` or `.pdmodel`, or the folder of one. What "
@@ -232,16 +210,21 @@ class Spec(Frozen):
         description="Precisions to write and judge, with settings, or a list of names. `fp32` is always among them and "
         "takes no settings.",
     )
-    opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = Field(
+    opset: Annotated[int, Strict(), Field(ge=7, le=25)] | None = Field(
         None,
         description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so; where "
         "no ONNX is, the key is refused.",
     )
     writer: Literal["program", "paddle2onnx"] = Field(
         "program",
-        description="Writer of ONNX. `program` writes it straight from the PIR program, at opsets 17 to 21, and "
+        description="Writer of ONNX. `program` writes it straight from the PIR program, at opsets 11 to 25, and "
         "refuses by name what it cannot write. `paddle2onnx` keeps what paddle2onnx writes as it is, for comparison: "
         "the same gate judges it (docs/onnx.md).",
+    )
+    external_data_mb: Annotated[float, Strict(), Field(ge=0)] | None = Field(
+        None,
+        description="Size of an ONNX file, in 10⁶ bytes, beyond which its large tensors lie beside it, in "
+        "`model.onnx.data`. Without the key that is what one file can hold, 2,147.",
     )
     budget: Annotated[float, Strict(), Field(gt=0, le=64)] = Field(
         4.0,
@@ -280,6 +263,11 @@ class Spec(Frozen):
     )
     pipeline: Pipeline | None = Field(
         None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."
+    )
+    decoding: Decoding | None = Field(
+        None,
+        description="The model is one step of a decoder: its cache is fed back, step after step, and how the error "
+        "grows is judged (docs/decoding.md).",
     )
     candidates: Candidates = Field(
         (),
@@ -325,11 +313,21 @@ class Spec(Frozen):
     def _writer_fits(self) -> Spec:
         if "onnx" not in self.formats:
             return self
-        if self.writer == "program" and self.opset is not None and self.opset < OLDEST_OPSET:
-            raise ValueError(f"opset {self.opset} is only written by `writer: paddle2onnx`: ask for that, or 17 to 21")
+        oldest, newest = OPSETS[self.writer]
+        if self.opset is not None and not oldest <= self.opset <= newest:
+            other = next(name for name in OPSETS if name != self.writer)
+            raise ValueError(
+                f"opset {self.opset} is only written by `writer: {other}`: ask for that, or {oldest} to {newest}"
+            )
         rounded = [precision for format, precision in self.variants() if format == "onnx" and precision != "fp32"]
+        if "int8" in rounded and self.opset is not None and self.opset < _STEPS_OF_CHANNELS:
+            raise ValueError(
+                f"precisions.int8 of onnx needs a step for each channel: opset {_STEPS_OF_CHANNELS} or later"
+            )
         if self.writer == "paddle2onnx" and rounded:
             raise ValueError(f"precisions.{rounded[0]} of onnx is made from what `writer: program` writes")
+        if self.writer == "paddle2onnx" and self.external_data_mb is not None:
+            raise ValueError("external_data_mb is only heard by `writer: program`")
         return self
 
     @model_validator(mode="after")
@@ -348,13 +346,14 @@ class Spec(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _pipeline_fits(self) -> Spec:
+    def _pipeline_and_decoding_fit(self) -> Spec:
         fit(self.pipeline, {name: declared.values for name, declared in self.inputs.items()})
+        fit_decoding(self.decoding, self.inputs, self.outputs, self.dims)
         return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Spec:
-        used = {dim for spec in self.inputs.values() for dim in spec.shape if isinstance(dim, str)}
+        used = set(dims_in(spec.shape for spec in self.inputs.values()))
         if missing := sorted(used - set(self.dims)):
             near = closest(missing[0], set(self.dims) - used)
             maybe = f"; did you mean '{near}'?" if near else ""

@@ -32,7 +32,7 @@ def named(model: BaseModel) -> Iterator[tuple[Names, str]]:
     """Each text that names something, and what; also those of the models inside."""
     for name, field in type(model).model_fields.items():
         kinds = kinds_of((*field.metadata, field.annotation))
-        for leaf in _leaves(getattr(model, name)):
+        for leaf in leaves(getattr(model, name)):
             if isinstance(leaf, BaseModel):
                 yield from named(leaf)
             elif isinstance(leaf, str):
@@ -45,13 +45,14 @@ def kinds_of(types: tuple[Any, ...]) -> tuple[Names, ...]:
     return tuple(dict.fromkeys([*(one for one in types if isinstance(one, Names)), *inside]))
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield what stands in plain data, keys too."""
     if isinstance(value, Mapping):
         for pair in value.items():
-            yield from (leaf for half in pair for leaf in _leaves(half))
+            yield from (leaf for half in pair for leaf in leaves(half))
     elif isinstance(value, (list, tuple)):
         for member in value:
-            yield from _leaves(member)
+            yield from leaves(member)
     else:
         yield value
 

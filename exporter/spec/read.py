@@ -11,9 +11,10 @@ from pydantic_core import ErrorDetails
 from exporter.base.errors import UsageError, closest, did_you_mean, did_you_mean_file
 from exporter.base.files import read_regular
 from exporter.spec import yaml12
+from exporter.spec.decoding import Decoding
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
-from exporter.spec.source import Content, keys_of, read_source
+from exporter.spec.source import Content, is_program, keys_of, read_source
 
 _WHOLE = "`exporter init --schema` describes every key"
 
@@ -24,13 +25,18 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
     Raises:
         UsageError: no such file, not YAML, an unknown key, a wrong value.
     """
+    if is_program(path):
+        hint = f"exporter init NAME --model {path} writes a spec of it; exporter convert {path} needs none"
+        raise UsageError("this is a Paddle program, and no spec", where=str(path), hint=hint)
     if not path.is_file():
         hint = did_you_mean_file(path, "give the path of a .yaml spec", "*.yaml")
         raise UsageError("no such spec", where=str(path), hint=hint)
     try:
         text = read_regular(path, yaml12.MOST_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint="save the file as UTF-8") from error
+        spec = path.suffix in (".yaml", ".yml")
+        hint = "save the file as UTF-8" if spec else "give a .yaml spec, or a Paddle program: .json, .pdmodel"
+        raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint=hint) from error
     content, marks = yaml12.load(text, str(path))
     if not isinstance(content, dict):
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
@@ -110,7 +116,10 @@ def _mark(marks: yaml12.Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def _likely(place: tuple[str | int, ...]) -> str:
-    parents: dict[str, type[BaseModel]] = {"inputs": Input, "dims": Dim, "waivers": Waiver, "prune": Prune}
+    parents: dict[str, type[BaseModel]] = {
+        **{"inputs": Input, "dims": Dim, "waivers": Waiver, "prune": Prune},
+        "decoding": Decoding,
+    }
     if place[0] == "precisions":
         deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
         parents["precisions"] = deeper[min(len(place), 5)]

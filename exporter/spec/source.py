@@ -19,6 +19,7 @@ from exporter.base.readers.base import ModelFacts, map_file
 from exporter.base.readers.kinds.pdiparams import named
 from exporter.base.tensors import TensorSpec
 from exporter.spec.beside import Opened, Range, Told, told_by
+from exporter.spec.other_files import is_of_a_model, no_program, refuse_other_file
 from exporter.steps.deployed import deployed_beside
 
 #: The keys of a spec, as its YAML holds them.
@@ -28,24 +29,13 @@ FACTORY = "exporter.export.sources.program:build"
 #: Files that programs are usually called, the better known first.
 _USUAL = ("inference.json", "model.json", "inference.pdmodel", "model.pdmodel")
 _PROGRAMS = (".json", ".pdmodel")
+_PARAMETERS = ".pdiparams"
 #: What is promised of dims that a program leaves open, unless somebody says otherwise; most nets halve pictures five
 #: times.
 DIMS: Mapping[str, Range] = {
     "batch": {"min": 1, "typical": 2, "max": 4},
     "height": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
     "width": {"min": 64, "typical": 192, "max": 320, "multiple_of": 32},
-}
-#: What other files of a model are, and what to give instead.
-_OTHERS = {
-    ".pdparams": ("a file of weights without a program", "give module:factory of the layer, and these as --weights"),
-    ".pdopt": ("the state of an optimizer", "give the program, inference.json or .pdmodel"),
-    ".pdiparams": (
-        "a file of parameters without a program",
-        "give the program that they belong to: .json or .pdmodel beside it",
-    ),
-    ".nb": ("a model of Paddle Lite, which cannot be turned back", "give the program that it was made from"),
-    ".onnx": ("ONNX already", "give the Paddle program that it was made from; `verify --artifact` judges an ONNX file"),
-    ".safetensors": ("a file of weights without a program", "give module:factory of the layer, and these as --weights"),
 }
 
 
@@ -81,14 +71,14 @@ class Source:
     def name(self) -> str:
         """A name for its bundle: the file's, or where that is a usual one, the folder's."""
         usual = self.program.name in _USUAL
-        stem = self.program.resolve().parent.name if usual else self.program.stem
+        stem = self.program.parent.resolve().name if usual else self.program.stem
         return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "model"
 
 
 def is_source(text: str) -> bool:
     """Return whether a command-line target means a program, or some file of a model, and neither spec nor factory."""
     path = Path(text)
-    return path.is_dir() or path.suffix in (*_PROGRAMS, *_OTHERS)
+    return path.is_dir() or path.suffix in _PROGRAMS or is_of_a_model(path)
 
 
 def read_source(path: Path, parameters: Path | None = None) -> Source:
@@ -98,21 +88,49 @@ def read_source(path: Path, parameters: Path | None = None) -> Source:
         UsageError: there is none, or more than one; it is a file of another kind, or its parameters are not there.
         BundleError: the program is damaged, or the parameters are truncated or another program's.
     """
-    program = only_program(path) if path.is_dir() else path
-    if other := _OTHERS.get(program.suffix):
-        raise UsageError(f"this is {other[0]}", where=str(program), hint=other[1])
-    if not program.is_file():
-        hint = did_you_mean_file(program, "give inference.json, a .pdmodel, or the folder of one")
-        raise UsageError("no such file", where=str(program), hint=hint)
+    program = _followed(only_program(path) if path.is_dir() else path)
+    _refuse_no_file(program)
     facts = read_program(program)
-    stored = parameters or program.with_suffix(".pdiparams")
-    if not facts.weights:
-        return Source(program, None, facts)
+    if not (facts.inputs and facts.outputs):
+        what = f"the program says of no tensor that it is an {'output' if facts.inputs else 'input'}"
+        hint = "save the model for inference, by paddle.jit.save or paddle.static.save_inference_model"
+        raise UsageError(what, where=str(program), hint=hint)
+    stored = parameters or program.with_suffix(_PARAMETERS)
+    if facts.weights:
+        _refuse_no_parameters(stored, program, len(facts.weights))
+        named(map_file(stored), str(stored), facts.weights)
+    elif parameters is not None:
+        what = f"the program has no parameters, and {parameters} is given"
+        raise UsageError(what, where=str(program), hint="leave --weights out")
+    return Source(program, stored if facts.weights else None, facts)
+
+
+def _followed(program: Path) -> Path:
+    """Follow a link that stands alone to the program that it means; one with parameters beside it is a model there."""
+    if not program.is_symlink() or program.with_suffix(_PARAMETERS).exists():
+        return program
+    target = program.resolve()
+    return target if target.suffix == program.suffix and target.is_file() else program
+
+
+def _refuse_no_file(program: Path) -> None:
+    refuse_other_file(program)
+    if program.is_symlink() and not program.exists():
+        hint = "copy the file that the link means"
+        raise UsageError("a link to a file that is not there", where=str(program), hint=hint)
+    if not program.is_file():
+        what = "not a file" if program.exists() else "no such file"
+        hint = did_you_mean_file(program, "give inference.json, a .pdmodel, or the folder of one")
+        raise UsageError(what, where=str(program), hint=hint)
+
+
+def _refuse_no_parameters(stored: Path, program: Path, count: int) -> None:
+    if stored.suffix not in ("", _PARAMETERS) and is_of_a_model(stored):
+        what = f"its parameters are a .pdiparams file, and no {stored.suffix}"
+        raise UsageError(what, where=str(stored), hint="give the .pdiparams that was saved with the program")
     if not stored.is_file():
-        what = f"its parameters are not there: {stored.name}, with {len(facts.weights)} tensors"
+        what = f"its parameters are not there: {stored.name}, with {count} tensors"
         raise UsageError(what, where=str(program), hint="put them beside it, or name them: --weights FILE.pdiparams")
-    named(map_file(stored), str(stored), facts.weights)
-    return Source(program, stored, facts)
 
 
 def holds_program(folder: Path) -> bool:
@@ -120,8 +138,18 @@ def holds_program(folder: Path) -> bool:
     return any(file.name in _USUAL or _has_parameters(file) for file in _programs(folder))
 
 
+def is_program(path: Path) -> bool:
+    """Return whether a program, or a folder of one, lies at the path: to say so where a spec or a bundle is due."""
+    if path.is_dir():
+        return holds_program(path)
+    if path.suffix not in _PROGRAMS or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return path.suffix == ".pdmodel" or b'"base_code"' in stream.read(1 << 10)
+
+
 def _has_parameters(program: Path) -> bool:
-    return program.suffix == ".pdmodel" or program.with_suffix(".pdiparams").is_file()
+    return program.suffix == ".pdmodel" or program.with_suffix(_PARAMETERS).is_file()
 
 
 def _programs(folder: Path) -> list[Path]:
@@ -144,10 +172,11 @@ def only_program(folder: Path) -> Path:
     if len(programs) == 1:
         return programs[0]
     if not programs:
-        hint = "give a folder that holds inference.json or inference.pdmodel, and inference.pdiparams"
-        raise UsageError("no Paddle program is in this folder", where=str(folder), hint=hint)
+        within = sorted(path for path in folder.iterdir() if path.is_dir() and holds_program(path))
+        raise no_program(folder, _PROGRAMS, within)
     listed = ", ".join(file.name for file in programs[:4])
-    raise UsageError(f"{len(programs)} programs are in this folder: {listed}", where=str(folder), hint="name one")
+    what = f"{len(programs)} programs are in this folder: {listed}"
+    raise UsageError(what, where=str(folder), hint=f"name one, as in {programs[0]}")
 
 
 def runtime_file(program: Path) -> Path | None:
@@ -182,12 +211,12 @@ def keys_of(source: Source, dims: Mapping[str, Range] | None = None, spec: Conte
         keys = f"dims: {{{', '.join(f'{name}: {{min: 1, typical: 16, max: 64}}' for name in lacking)}}}"
         what = f"the program does not say how large {' and '.join(map(repr, lacking))} may be"
         raise UsageError(what, where=str(source.program), hint=f"say it, as in: {keys if spec else options}")
-    parameters = {"parameters": str(source.parameters)} if source.parameters else {}
+    parameters = {"parameters": _from_here(source.parameters)} if source.parameters else {}
     filled = values_of(own, deployed)
     return {
         "name": source.name,
         "model": FACTORY,
-        "args": {"program": str(source.program), **parameters, "inputs": [opened.key for opened in own]},
+        "args": {"program": _from_here(source.program), **parameters, "inputs": [opened.key for opened in own]},
         "inputs": {
             opened.key: {"dtype": opened.dtype, "shape": list(opened.shape), "values": filled[opened.key]}
             for opened in own
@@ -196,6 +225,12 @@ def keys_of(source: Source, dims: Mapping[str, Range] | None = None, spec: Conte
         "outputs": source.outputs,
         "weights": "factory",
     }
+
+
+def _from_here(path: Path) -> str:
+    """Return one way to write a path, however it was given: from the working folder, or whole where it lies outside."""
+    whole = (path.parent.resolve() if ".." in path.parts else path.parent.absolute()) / path.name
+    return str(whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole)
 
 
 def _words(shapes: Iterable[Iterable[object]]) -> list[str]:

@@ -27,6 +27,8 @@ FORMS = {
     "integers(1,seq+1)": "A bound may be a named dim, which stands for its size in the case, with a number added or "
     "taken away: here lengths from 1 to seq, the whole row among them. The range has to hold a number at every size of "
     "the dim; `integers(1,seq)` ends at seq - 1, and is refused where seq may be 1.",
+    "integers(seq,seq+1)": "One number, the size of the dim: the position of the next token, where `seq` is what is "
+    "past (docs/decoding.md).",
     "dataset": "Rows of the recipe's held-out data, which names them as the inputs. The spec has a `recipe`. Rows that "
     "are longer than a named dim is in a case are cropped behind, shorter ones are refused.",
     "samples": "Samples of `pipeline`, for a model with `fold: true`, in an order that is drawn; where a case has more "

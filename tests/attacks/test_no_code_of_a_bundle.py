@@ -50,6 +50,7 @@ def lay(folder: Path, into: Path, names: tuple[str, ...] = SHADOWS) -> None:
 def edited(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
     content = json.loads((bundle / "manifest.json").read_bytes())
     change(content)
+    content["provenance"]["model"] = content["spec"]["model"]
     (bundle / "manifest.json").write_bytes(sealed(content))
     faults.reseal(bundle)
 

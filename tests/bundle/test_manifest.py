@@ -158,6 +158,8 @@ def test_whatever_a_forger_writes_it_is_read_or_refused(path: tuple[Any, ...], v
         (("verdict",), "fine", "verdict"),
         (("files", "pir/model.json", "sha256"), "0" * 63, "sha256"),
         (("files", "pir/model.json", "size"), -1, "size"),
+        (("files", "pir/model.json", "size"), "2", "size"),
+        (("cases", 0, "dims", "batch"), True, "dims.batch"),
     ],
 )
 def test_a_manifest_that_contradicts_itself_says_where(path: tuple[Any, ...], value: Any, said: str) -> None:
@@ -182,6 +184,7 @@ def test_the_spec_in_it_comes_back_with_its_inputs_in_order() -> None:
         (("dims", "batch", "max"), 64, "its dims are not those of the spec"),
         (("inputs", 0, "dtype"), "float64", "its inputs are not those of the spec"),
         (("spec", "waivers"), [{"claim": "*", "reason": "all is well", "until": "2999-01-01"}], "its waivers"),
+        (("spec", "candidates"), ["other.onnx"], "its candidates are not those of the spec"),
     ],
 )
 def test_a_spec_that_is_not_the_manifest_s_is_refused(path: tuple[Any, ...], value: Any, said: str) -> None:

@@ -8,21 +8,36 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.tensors import Array, TensorSpec, save
-from exporter.bundle.manifest import Content, Manifest, parse, sealed
+from exporter.bundle import subject
+from exporter.bundle.manifest import CaseFacts, Content, Manifest, parse, sealed
 from exporter.bundle.open import Bundle, recorded_spec
 from exporter.bundle.provenance import provenance
-from exporter.bundle.subject import REPORT, about, objections, refuse_contradiction, subject_in, subject_of, unfit
+from exporter.bundle.subject import (
+    REPORT,
+    about,
+    exported_in,
+    objections,
+    refuse_contradiction,
+    subject_in,
+    subject_of,
+    unfit,
+    without_values,
+)
 from exporter.engines.cost import by_size
 from exporter.process.job import to_json
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.finish import OutputFacts, describe
 from exporter.prove.goldens.truth import measured
+from exporter.prove.goldens.values import probing
 from exporter.prove.proofs.base import Subject
 from exporter.spec.read import validate
+from tests.export.lower.passes.models import model
 
 SPEC: dict[str, Any] = {
     "name": "n",
@@ -50,12 +65,12 @@ class Made:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tensors, cases = folder, dict[str, Array](), []
+        self.draw(SPEC, "float32")
         for case in PLANNED.values():
-            rows = np.random.default_rng(case.seed).standard_normal((case.dims["batch"], 3)).astype("float32")
+            rows = self.tensors[f"{case.name}/input/x"]
             exact = rows.astype("float64") @ WEIGHTS
             eager = exact.astype("float32")
-            self.tensors |= {f"{case.name}/input/x": rows, f"{case.name}/eager/y": eager, f"{case.name}/truth/y": exact}
-            self.tensors[f"{case.name}/input/mask"] = np.ones((case.dims["batch"], 2), "float32")
+            self.tensors |= {f"{case.name}/eager/y": eager, f"{case.name}/truth/y": exact}
             outputs = {"y": to_json(OutputFacts, describe(eager, measured([eager], exact, "float64"), ""))}
             cases.append({"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs})
         inputs = [{"name": name, "dtype": "float32", "shape": one["shape"]} for name, one in SPEC["inputs"].items()]
@@ -70,6 +85,16 @@ class Made:
             "verdict": "passed",
             "files": {},
         }
+
+    def draw(self, described: dict[str, Any], mask: str) -> None:
+        """Draw the inputs of the planned cases; the mask is all ones until a probing case changes it."""
+        spec, typical = validate(described, "test"), dict[str, Array]()
+        for case in PLANNED.values():
+            rows = np.random.default_rng(case.seed).standard_normal((case.dims["batch"], 3)).astype("float32")
+            inputs = {"x": rows, "mask": np.ones((case.dims["batch"], 2), mask)}
+            typical = typical or inputs
+            inputs = probing(spec, case, typical) if case.kind else inputs
+            self.tensors |= {f"{case.name}/input/{name}": value for name, value in inputs.items()}
 
     def case(self, name: str) -> dict[str, Any]:
         return next(one for one in self.content["cases"] if one["name"] == name)
@@ -157,8 +182,13 @@ class TestWhatIsPlannedAndNotRecorded:
     def test_a_probing_case_may_be_left_out_with_a_reason_and_not_without(self, made: Made) -> None:
         made.drop(PROBING)
         assert made.subject().missing == (PROBING,)
-        made.content["left_out"] = {PROBING: "it tells nothing"}
-        assert made.subject().missing == ()
+        made.content["left_out"] = {PROBING: "eager refuses it: no such value"}
+        subject = made.subject()
+        assert subject.missing == (PROBING,) and dict(subject.unshown) == made.content["left_out"], "by its word alone"
+        assert made.subject(takes_its_word=True).missing == ()
+        made.content["left_out"] = {PROBING: "its inputs are those of batch=6,seq=2"}
+        with pytest.raises(BundleError, match="and has others"):
+            made.subject()
 
     def test_all_are_named_in_the_order_of_the_plan(self, made: Made) -> None:
         made.drop(PROBING)
@@ -183,6 +213,7 @@ def test_the_cases_of_every_kind_that_the_spec_plans_are_missed(made: Made) -> N
     spec = {**SPEC, "inputs": {"x": SPEC["inputs"]["x"], "mask": ids}}
     made.content |= {"spec": spec, "inputs": [{**made.content["inputs"][0]}, {**made.content["inputs"][1]}]}
     made.content["inputs"][1]["dtype"] = "int64"
+    made.draw(spec, "int64")
     later = [case.name for case in plan_cases(validate(spec, "test")) if case.name not in PLANNED]
     assert later and made.subject().missing == tuple(later)
 
@@ -324,3 +355,66 @@ def test_what_a_report_says_of_a_bundle(made: Made) -> None:
     made.content["provenance"] = provenance(recorded_spec(made.manifest), None)
     plain = about(made.manifest)
     assert (plain.digest, plain.unlike) == ("", "") and plain.notes == ("rows depend", left_out)
+
+
+class TestWhatHangsOnNoValue:
+    """It is said of outputs, and believed as far as every file shows it."""
+
+    def content(self, made: Made, *, constants: list[str], sized: list[str]) -> Content:
+        number = numpy_helper.from_array(np.ones(2, "float32"), "number")
+        nodes = [
+            helper.make_node("Relu", ["x"], ["y"]),
+            helper.make_node("Shape", ["x"], ["size"]),
+            helper.make_node("Identity", ["number"], ["fixed"]),
+        ]
+        proto = onnx.ModelProto.FromString(model(nodes, {"x": [None, 3]}, ["y", "size", "fixed"]))
+        proto.graph.initializer.append(number)
+        (made.folder / "onnx").mkdir()
+        onnx.save(proto, made.folder / "onnx/model.onnx")
+        outputs = [{"name": name, "dtype": "float32", "shape": [2]} for name in ("size", "fixed")]
+        made.content |= {"constants": constants, "sized": sized, "outputs": [*made.content["outputs"], *outputs]}
+        names = ["y", "size", "fixed"]
+        made.content["variants"]["onnx"] |= {"outputs": names, "native_outputs": names}
+        for case in made.content["cases"]:
+            case["outputs"] = dict.fromkeys(names, case["outputs"]["y"])
+        return made.manifest
+
+    def test_an_output_that_an_input_reaches_is_none(self, made: Made) -> None:
+        content = self.content(made, constants=["y", "size", "fixed"], sized=["y", "size"])
+        assert without_values(content, made.folder) == (("fixed",), ("size",))
+        exported = exported_in(content, made.folder)
+        assert (exported.constants, exported.sized) == (("fixed",), ("size",))
+        assert exported.program == made.folder / "onnx/model.onnx" and exported.parameters == {"w": "0" * 64}
+        assert exported.outputs == ["y", "size", "fixed"]
+
+    def test_one_of_both_is_enough_to_look(self, made: Made) -> None:
+        assert without_values(self.content(made, constants=[], sized=["fixed", "y"]), made.folder) == ((), ("fixed",))
+        made.content |= {"constants": ["fixed"], "sized": []}
+        assert without_values(made.manifest, made.folder) == (("fixed",), ())
+
+    def test_where_nothing_is_said_no_file_is_read(self, made: Made) -> None:
+        assert without_values(made.manifest, made.folder / "gone") == ((), ())
+
+    def test_of_a_case_only_what_is_shown_stays_marked(self, made: Made) -> None:
+        told = made.case(PROMISED)["outputs"]["y"]
+        outputs = {name: {**told, "constant": name != "c", "sized": name != "c"} for name in ("a", "b", "c")}
+        case = CaseFacts.model_validate({**made.case(PROMISED), "outputs": outputs})
+        shown = subject._shown_in(case, ["a", "c"], ["b", "c"]).outputs
+        marks = {name: (output.constant, output.sized) for name, output in shown.items()}
+        assert marks == {"a": (True, False), "b": (False, True), "c": (False, False)}
+
+
+def test_goldens_of_other_outputs_than_the_bundle_s_are_refused(made: Made) -> None:
+    made.content["outputs"][0]["shape"] = ["batch", 6]
+    with pytest.raises(BundleError):
+        made.subject()
+
+
+def test_of_a_draft_and_of_one_case_no_word_is_weighed(made: Made) -> None:
+    made.drop(PROBING)
+    made.content["left_out"] = {PROBING: "eager refuses it: no such value"}
+    places = made.folder, made.subject().golden
+    draft = Content.model_validate({key: value for key, value in made.content.items() if key != "files"})
+    found = subject_in(draft, recorded_spec(made.manifest), places, "cpu")
+    assert (found.missing, dict(found.unshown)) == ((), {})
+    assert dict(made.subject(case=PROMISED).unshown) == {} != dict(made.subject().unshown)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.numbers.sample import places_of
 from exporter.bundle.script import verify_script
 from tests import faults
 from tests.command import ROOT
@@ -241,7 +242,9 @@ def test_a_waiver_holds_until_its_date_and_a_refused_release_never(bundle: Path,
 
     for until, expected in {"2999-01-01": 0, "2020-01-01": 1}.items():
         copy = damaged(bundle, tmp_path / until, lambda to, until=until: edit_manifest(to, gate(until)))
-        assert run(copy, "--engine", "onnxruntime")[0] == expected
+        assert run(copy, "--engine", "onnxruntime", "--accept-waivers")[0] == expected
+        code, said = run(copy, "--engine", "onnxruntime")
+        assert (code, "1 waivers of the bundle's own do not count" in said) == (1, True), "unless they are accepted"
     refused = damaged(bundle, tmp_path / "no", lambda to: edit_manifest(to, lambda m: m.update(verdict="failed")))
     code, said = run(refused, "--engine", "onnxruntime")
     assert (code, "the release itself was failed" in said) == (1, True)
@@ -367,10 +370,10 @@ def test_what_the_spec_promises_and_nothing_records_is_told(bundle: Path, tmp_pa
 
 
 def test_of_a_large_output_a_sample_is_enough(bundle: Path, tmp_path: Path) -> None:
-    """A wrong number in the sample is found, and outside of it, by the norms of the whole."""
+    """A wrong number in the sample is found, and outside of it, by the norms of the whole; any other sample is none."""
+    index = places_of(20, 0, most=3)
 
     def sample(tensors: dict[str, Any]) -> None:
-        index = np.array([3, 7, 11])
         tensors["batch=2/index/logits"] = index
         for kind in ("eager", "truth"):
             tensors[f"batch=2/{kind}/logits"] = tensors[f"batch=2/{kind}/logits"].reshape(-1)[index]
@@ -383,11 +386,17 @@ def test_of_a_large_output_a_sample_is_enough(bundle: Path, tmp_path: Path) -> N
         reseal_golden(bundle, sample)
         edit_manifest(bundle, lambda m: m["cases"][0]["outputs"]["logits"].update(scale_l2=1.0))
 
-    drifted = damaged(bundle, tmp_path / "drifted", drift)
+    refused = damaged(bundle, tmp_path / "refused", lambda to: reseal_golden(to, sample))
+    code, said = run(refused, "--engine", "onnxruntime")
+    assert (code, "3 of 20 elements are kept, and a release keeps all of them" in said) == (5, True), said
+    text = (bundle / "verify.py").read_text().replace("SAMPLE = 65_536", "SAMPLE = 3")
+    small = damaged(bundle, tmp_path / "small", lambda to: (to / "verify.py").write_text(text))
+    edit_manifest(small, lambda m: m["spec"].update(golden_mb=1e-6))
+    drifted = damaged(small, tmp_path / "drifted", drift)
     code, said = run(drifted, "--engine", "onnxruntime")
     assert (code, "over the budget" in said) == (1, True), said
     for change, expected in ((sample, 0), (spoil, 1)):
-        copy = damaged(bundle, tmp_path / change.__name__, lambda to, change=change: reseal_golden(to, change))
+        copy = damaged(small, tmp_path / change.__name__, lambda to, change=change: reseal_golden(to, change))
         code, said = run(copy, "--engine", "onnxruntime")
         assert code == expected, said
 

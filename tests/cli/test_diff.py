@@ -47,7 +47,7 @@ def test_a_wider_dim_and_other_origin_are_told_and_compatible(bundle: Path, tmp_
         content["version"] = "1.1.0"
         content["dims"]["batch"]["max"] = 9
         content["parameters"] = {"head.weight": "0" * 64}
-        content["provenance"] = {"packages": {"paddlepaddle": "3.3.2"}}
+        content["provenance"]["packages"] = {"paddlepaddle": "3.3.2"}
 
     new = edited(bundle, tmp_path / "new", edit)
     done = exporter("diff", bundle, new, cwd=tmp_path)
@@ -56,7 +56,7 @@ def test_a_wider_dim_and_other_origin_are_told_and_compatible(bundle: Path, tmp_
     assert lines[1].startswith("new small 1.1.0, passed, digest ")
     assert "interface input image, axis 0: batch (1 to 9), was batch (1 to 5)" in lines
     assert "parameter 1 added: head.weight" in lines
-    assert "origin    packages: None -> {'paddlepaddle': '3.3.2'}" in lines
+    assert any(line.startswith("origin    packages") and "3.3.2" in line for line in lines)
     assert lines[-1].startswith("compatible: ")
     told = exporter("diff", bundle, new, "--json", cwd=tmp_path).json()
     assert (told["breaks"], told["same"], told["new"]["version"]) == ([], False, "1.1.0")
@@ -166,7 +166,7 @@ def retrained(bundle: Path, to: Path) -> Path:
     faults.reseal(copy)
     content = json.loads((copy / "manifest.json").read_bytes())
     content["parameters"] = {"head.weight": "1" * 64}
-    content["provenance"] = {"training": {"metric": {"accuracy": 0.975}}, "weights": {"sha256": "b" * 64}}
+    content["provenance"] |= {"training": {"metric": {"accuracy": 0.975}}, "weights": {"sha256": "b" * 64}}
     content["spec"]["seed"] = 3
     faults.reseal(copy, content)
     return copy
@@ -175,7 +175,7 @@ def retrained(bundle: Path, to: Path) -> Path:
 def test_of_another_training_it_says_how_many_answers_flip(bundle: Path, tmp_path: Path) -> None:
     def edit(content: dict[str, Any]) -> None:
         content["parameters"] = {"head.weight": "0" * 64}
-        content["provenance"] = {"training": {"metric": {"accuracy": 0.9}}, "weights": {"sha256": "a" * 64}}
+        content["provenance"] |= {"training": {"metric": {"accuracy": 0.9}}, "weights": {"sha256": "a" * 64}}
 
     old, new = edited(bundle, tmp_path / "old", edit), retrained(bundle, tmp_path / "new")
     told = exporter("diff", old, new, "--json", cwd=tmp_path).json()

@@ -236,13 +236,19 @@ def _natives(bundle: Path) -> list[str]:
 @pytest.mark.parametrize(
     "change",
     [
-        {"dims": {"batch": {"min": 2, "typical": 2, "max": 5}}},
-        {"dims": {"batch": {"min": 1, "typical": 2, "max": 5, "multiple_of": 2}}},
+        {"dims": {"batch": {"min": 2, "typical": 2, "max": 5, "multiple_of": 1}}},
+        {"dims": {"batch": {"min": 2, "typical": 2, "max": 4, "multiple_of": 2}}},
         {"inputs": [{"name": "image", "dtype": "float32", "shape": ["batch", 1, "batch", 8]}]},
     ],
 )
 def test_triton_is_given_no_batch_of_its_own_elsewhere(bundle: Path, tmp_path: Path, change: dict[str, Any]) -> None:
-    other = edited(bundle, tmp_path / "bundle", lambda content: content.update(change))
+    def edit(content: dict[str, Any]) -> None:
+        content.update(change)
+        content["spec"]["dims"] = content["dims"]
+        (tensor,) = content["inputs"]
+        content["spec"]["inputs"][tensor["name"]]["shape"] = tensor["shape"]
+
+    other = edited(bundle, tmp_path / "bundle", edit)
     files = TARGETS["triton"].layout(Chosen(open_bundle(other), "onnx"))
     text = files["model_repository/small/config.pbtxt"]
     assert isinstance(text, bytes)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from exporter.deploy.handoff import protocol
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES, Interface, Refused, an_array, flattened, parsed
 from exporter.deploy.handoff.write import TARGETS
-from exporter.prove.goldens.finish import DEPENDENT_ROWS
 from tests import faults
 from tests.command import STORED
 
@@ -95,6 +95,29 @@ def test_a_dim_has_one_size_in_all_inputs() -> None:
     assert sorted(two.arrays(sent)) == ["a", "b"]
 
 
+def test_a_sum_holds_the_dim_to_one_size_as_well() -> None:
+    """A mask is one longer than what is past, and a position is what is past."""
+    tensors = [
+        {"name": "mask", "datatype": "INT64", "shape": ["width+1"]},
+        {"name": "place", "datatype": "INT64", "shape": ["batch"], "range": ["width", "width+1"]},
+    ]
+    both = Interface({"inputs": tensors, "outputs": [], "dims": DIMS})
+
+    def read(length: int, place: int) -> Any:
+        mask = {"name": "mask", "datatype": "INT64", "shape": [length], "data": [1] * length}
+        return both.arrays([mask, {"name": "place", "datatype": "INT64", "shape": [1], "data": [place]}])
+
+    assert len(read(65, 64)["mask"]) == 65
+    for length, place, said in (
+        (64, 64, "width is 63, no multiple of 32"),
+        (32, 32, r"width\+1 is 32, not 33 to 97"),
+        (129, 128, r"width\+1 is 129, not 33 to 97"),
+        (65, 65, "values lie between 64 and 64"),
+    ):
+        with pytest.raises(Refused, match=said):
+            read(length, place)
+
+
 def test_whole_numbers_lie_in_the_range_that_was_proven() -> None:
     ids = interface("batch", datatype="INT64", range=[1, "batch"])
     assert ids.read(asked([3], [1, 2, 1], "INT64")).arrays["x"].tolist() == [1, 2, 1]
@@ -149,13 +172,10 @@ def edited(to: Path, **changes: Any) -> Path:
     return copy
 
 
-def test_the_settings_are_the_bundles(tmp_path: Path) -> None:
+def test_the_settings_are_the_bundles() -> None:
     about = json.loads(files_of(STORED)["service.json"])
     assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": ["batch", 3, 16, 16], "range": None}]
-    assert about["join"] == {"dim": "batch", "most": 4}
     assert about["limits"]["body_bytes"] == (64 << 10) + 32 * 4 * 3 * 16 * 16
-    dependent = edited(tmp_path / "bundle", notes=[f"in scores {DEPENDENT_ROWS}"])
-    assert json.loads(files_of(dependent)["service.json"])["join"] is None
 
 
 def test_the_range_of_whole_numbers_is_the_one_that_they_were_drawn_from(tmp_path: Path) -> None:
@@ -168,9 +188,9 @@ def test_the_range_of_whole_numbers_is_the_one_that_they_were_drawn_from(tmp_pat
     assert about.inputs == (protocol.InputTensor("image", "INT64", ("batch", "seq"), (0, 30)),)
 
 
-def test_requests_are_not_joined_where_the_release_has_not_looked(tmp_path: Path, bundle: Path) -> None:
-    """The small bundle has no case of one row, so nothing is known of its rows."""
-    assert json.loads(files_of(bundle)["service.json"])["join"] is None
+def test_requests_are_not_joined_where_nobody_has_looked() -> None:
+    about = json.loads(files_of(STORED)["service.json"])
+    assert about["join"] is None and about["rows"]["why"] == "nobody looked whether a row follows from others"
 
 
 def test_packages_are_pinned_as_the_bundle_was_proven(tmp_path: Path) -> None:
@@ -214,7 +234,10 @@ def test_the_image_is_not_root_and_its_recipe_passes_hadolint(tmp_path: Path) ->
     assert copied <= {*(name.partition("/")[0] for name in files_of(STORED)), "MANIFEST.json"}
 
 
-def test_a_type_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
-    inputs = [{"name": "image", "dtype": "bfloat16", "shape": ["batch", 3]}]
+def test_a_type_that_json_cannot_hold_is_refused() -> None:
+    stored = open_bundle(STORED)
+    (tensor,) = stored.manifest.inputs
+    inputs = (tensor.model_copy(update={"dtype": "bfloat16"}),)
+    chosen = Chosen(replace(stored, manifest=stored.manifest.model_copy(update={"inputs": inputs})), "onnx")
     with pytest.raises(UsageError, match="image is bfloat16"):
-        files_of(edited(tmp_path / "bundle", inputs=inputs))
+        TARGETS["http_service"].layout(chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from onnx import TensorProto, helper
 
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
-from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.write import TARGETS
@@ -54,7 +53,7 @@ def a_bundle(base: Path, to: Path, inputs: dict[str, Shape], dims: dict[str, Any
         {"name": n, "dtype": "float32", "shape": [s if type(s) is int else -1 for s in shape]}
         for n, shape in outputs.items()
     ]
-    content["dims"] = dims
+    content["dims"] = dims = {name: {"typical": dim["max"], "multiple_of": 1, **dim} for name, dim in dims.items()}
     points = [{name: dim[key] for name, dim in dims.items()} for key in ("min", "typical", "max")]
     facts = dict(content["cases"][0]["outputs"]["logits"])
     content["cases"] = [
@@ -72,7 +71,9 @@ def a_bundle(base: Path, to: Path, inputs: dict[str, Shape], dims: dict[str, Any
     kept = {name: facts for name, facts in content["files"].items() if name.split("/")[0] not in ("pir", "pdmodel")}
     content["files"] = kept
     content["files"]["onnx/model.onnx"] = {"sha256": sha256_file(path), "size": path.stat().st_size}
-    (copy / "manifest.json").write_bytes(sealed(content))
+    declared = {name: {"dtype": "float32", "shape": shape, "values": "normal"} for name, shape in inputs.items()}
+    content["spec"] |= {"inputs": declared, "dims": dims, "outputs": list(outputs)}
+    faults.reseal(copy, content)
     return copy
 
 
@@ -181,12 +182,12 @@ def test_a_request_by_the_readme_is_one_by_the_config(bundle: Path, tmp_path: Pa
     ],
 )
 def test_what_triton_cannot_take_is_refused(bundle: Path, tmp_path: Path, shape: Shape, dtype: str, said: str) -> None:
-    made = a_bundle(bundle, tmp_path / "bundle", {"x": shape}, {}, {})
-    content = json.loads((made / "manifest.json").read_bytes())
-    content["inputs"][0]["dtype"] = dtype
-    (made / "manifest.json").write_bytes(sealed(content))
+    opened = open_bundle(a_bundle(bundle, tmp_path / "bundle", {"x": [3]}, {}, {"x": shape}))
+    tensor = opened.manifest.inputs[0].model_copy(update={"dtype": dtype, "shape": tuple(shape)})
+    outputs = [output.model_copy(update={"shape": tuple(shape)}) for output in opened.manifest.outputs]
+    manifest = opened.manifest.model_copy(update={"inputs": (tensor,), "outputs": tuple(outputs)})
     with pytest.raises(UsageError, match=said):
-        told(made)
+        TARGETS["triton"].layout(Chosen(replace(opened, manifest=manifest), "onnx"))
 
 
 def test_the_real_model(bundle: Path) -> None:

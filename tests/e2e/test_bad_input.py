@@ -70,6 +70,8 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
         (("verify", "artifacts/none"), ("no such bundle",)),
         (("verify", "specs"), ("no manifest.json here",)),
         (("convert", "specs/digits.yaml", "--input", "x=float32[1]"), ("a spec says its inputs itself", "--set")),
+        (("convert", ".", "--input", "x=float32[1]"), ("a program says its inputs itself", "leave it out")),
+        (("convert", "specs/../nowhere"), ("no such file or folder", "module:factory, or a Paddle program")),
         (("convert", "models.sound:mlp"), ("a model needs its inputs", "--input image=")),
         (("convert", "models.sound:mlp", "--input", "x=float[3]"), ("float32",)),
         (("convert", "models.sound:mlp", "--input", "x=float32[n]"), ("dim 'n' is used in inputs but not described",)),

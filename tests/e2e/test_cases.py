@@ -1,4 +1,4 @@
-"""Layers and networks that went wrong when somebody tried them, as they came, through the command line.
+"""Layers and networks that went wrong when somebody tried them, as they came, through the command line (see cases.md).
 
 `tests/data/cases` holds them; each file says whose reports they stand for. A row is right where it is passed in every
 format, or refused at its line with a cure that works.
@@ -22,6 +22,7 @@ CASES = ROOT / "tests/data/cases"
 PASS: list[tuple[str, str]] = [
     ("a5_buffers_attrs:digits_int", ""),
     ("a7_numbers:deepmd64", ""),
+    ("a7_numbers:index_put_acc", ""),
     ("a1_inplace:split_write", ""),
     ("a8_inputs:kw_only", ""),
     ("a12_siblings:zero_d_functions", ""),
@@ -39,6 +40,13 @@ PASS: list[tuple[str, str]] = [
     ("a4_pylayer:in_branch", ""),
     ("a2_capture:switch_case", ""),
     ("a2_capture:cond_nested", ""),
+    ("a5_buffers_attrs:buf_returned", ""),
+    ("a11_returned:scaled", ""),
+    ("a11_returned:used_and_returned", ""),
+    ("a12_siblings:half_scaled", ""),
+    ("a10_dtypes_quant:promote_chain", ""),
+    ("a14_deconv_unique:deconv_two_groups", ""),
+    ("a14_deconv_unique:unique_only", ""),
     (
         "networks",
         "viterbi:build --input scores=float32[batch,length,5] --input lengths=int64[batch] "
@@ -101,7 +109,7 @@ def line_of(file: Path, text: str) -> str:
     return f"{file.name}:{numbers[0]}:"
 
 
-@pytest.mark.parametrize(("case", "told"), some(PASS, 3))
+@pytest.mark.parametrize(("case", "told"), some(PASS, 4))
 def test_what_is_right_passes(case: str, told: str, place: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     done = exporter("convert", *options(case, told), "--out", bundle, cwd=place)
@@ -140,6 +148,11 @@ def test_check_names_cures_and_does_not_stop_what_is_exported_rightly(place: Pat
         assert not any(lacking in line for line in offered), offered
     known = exporter("check", "a1c_known_inputs.py", cwd=place)
     assert known.code == 0 and "warning[EX122]" in known.out, known.out
+
+
+def test_a_number_that_is_added_hides_no_failure(place: Path) -> None:
+    done = exporter("check", "a13_hidden_failure.py", cwd=place)
+    assert done.code == 0 and "error[EX105]" not in done.out, done.out
 
 
 @pytest.mark.parametrize("spec", [pytest.param(name, marks=pytest.mark.slow) for name in ("sig8", "search")] + ["fold"])

@@ -123,6 +123,16 @@ def test_what_the_static_check_forbids_is_not_even_traced(workplace: Path) -> No
     assert not (workplace / "out").exists()
 
 
+def _only_who_accepts_them_is_bound_by_them(workplace: Path) -> None:
+    """Whoever receives the bundle has not granted its waivers."""
+    done = exporter("verify", "artifacts/waived/1", "--json", cwd=workplace)
+    assert done.code == ExitCode.REFUSED and done.json()["verdict"] in ("failed", "inconclusive")
+    assert "waived" not in {one["outcome"] for one in done.json()["checks"]} and done.json()["waivers"] == []
+    assert any("the bundle waives */zero" in note and "--accept-waivers" in note for note in done.json()["notes"])
+    taken = exporter("verify", "artifacts/waived/1", "--accept-waivers", "--json", cwd=workplace)
+    assert taken.code == 0 and taken.json()["verdict"] == "passed_with_waivers"
+
+
 def test_a_waiver_shows_everywhere_and_ends(workplace: Path) -> None:
     text = """
 name: waived
@@ -145,6 +155,7 @@ waivers:
     assert all("waived until 2999-01-01" in reason for reason in reasons)
     report = (workplace / "artifacts/waived/1/report.html").read_text()
     assert "a head that is not trained yet" in report
+    _only_who_accepts_them_is_bound_by_them(workplace)
     _, parity = released(workplace, text.replace("DATE", "2020-01-01"), code=ExitCode.REFUSED)
     assert outcomes(parity, "tiny") == {"inconclusive"}
     assert (workplace / "artifacts/waived/1/manifest.json").is_file(), "the earlier release stays"

@@ -20,7 +20,7 @@ def converted(workplace: Path, model: str) -> Done:
     ("name", "code", "said"),
     [
         ("StarInputs", "EX108", "yet the export went through"),
-        ("TypeName", "EX112", "the trace decides it as the eager layer does"),
+        ("TypeName", "EX112", "gives another answer while the model is traced"),
         ("SameType", None, ""),
         ("Configured", "EX101", "where the conditions before it let this run"),
     ],

@@ -34,6 +34,30 @@ def test_a_program_becomes_onnx_beside_it_and_is_proven(program: Path, tmp_path:
     assert {"file", "eager", "static", "onnxruntime"} <= engines
 
 
+def test_the_version_is_the_files_however_its_path_was_typed(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(program.parent)
+    versions = set[str]()
+    for number, (typed, cwd) in enumerate((("link", tmp_path), (".", program.parent), (program, tmp_path))):
+        done = exporter("convert", typed, "--out", tmp_path / str(number), "--json", cwd=cwd)
+        assert done.code == 0, done.err
+        versions.add("/".join(Path(done.json()["bundle"]).parts[-2:]))
+    assert len(versions) == 1 and versions.pop().startswith("picture/c"), "the path counts for nothing"
+
+
+def test_a_folder_of_a_program_where_a_bundle_is_due_is_told_how_to_become_one(program: Path, tmp_path: Path) -> None:
+    for verb in ("verify", "drill", "bench"):
+        done = exporter(verb, program.parent, cwd=tmp_path)
+        assert done.code == 2 and f"exporter convert {program.parent} makes a bundle" in done.err, done.err
+
+
+def test_a_damaged_artifact_is_told_before_anything_runs(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.onnx").write_bytes(b"bytes")
+    done = exporter("verify", "--reference", program, "--artifact", "other.onnx", cwd=tmp_path)
+    assert done.code == 5 and "other.onnx: at byte 2" in done.err and "goldens" not in done.err, done.err
+    done = exporter("verify", "--reference", program, "--artifact", ".", cwd=tmp_path)
+    assert done.code == 2 and "name the file in it" in done.err
+
+
 def test_every_format_comes_of_a_json_and_the_json_comes_of_the_pdmodel(program: Path, tmp_path: Path) -> None:
     spec = tmp_path / "picture.yaml"
     spec.write_text(f"name: picture\nversion: '1'\nsource: {program}\n")
@@ -121,7 +145,7 @@ def test_a_file_with_other_outputs_is_refused(program: Path, tmp_path: Path) -> 
     (tmp_path / "text").mkdir()
     saved("text", tmp_path / "text")
     done = exporter("verify", "--reference", program, "--artifact", "text/inference.json", cwd=tmp_path)
-    assert done.code == 2 and "and the reference 1" in done.err
+    assert done.code == 2 and "it has 2 outputs, and the model 1" in done.err
     for options in (("--reference", program), ("--artifact", "text/inference.json"), ()):
         assert exporter("verify", *options, cwd=tmp_path).code == 2
 

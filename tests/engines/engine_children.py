@@ -84,6 +84,38 @@ def predictors(request: Small) -> Facts:
     return Facts({**facts, "program": _program(small(request, "pdmodel"))})
 
 
+@dataclass(frozen=True)
+class Folder:
+    """Where a job may write."""
+
+    folder: Path
+
+
+@job
+def dtypes_of_the_predictor(request: Folder) -> Facts:
+    """What a predictor gives for small whole numbers, in and out, in both of Paddle's formats."""
+    import paddle
+
+    from tests.models.small_numbers import ShortNumbers
+
+    layer = ShortNumbers()
+    specs = [paddle.static.InputSpec([None, 4], "int16", "i"), paddle.static.InputSpec([None, 4], "float32", "x")]
+    paddle.jit.save(paddle.jit.to_static(layer, input_spec=specs, full_graph=True), str(request.folder / "model"))
+    facts: dict[str, Any] = {}
+    artifact = Runnable("pir", request.folder, "model.json", ("i", "x"), ())
+    with started(ENGINES["paddle_inference"], artifact, "cpu") as session:
+        for rows in (1, 3):
+            i = np.arange(-4, 4 * rows - 4, dtype="int16").reshape(rows, 4)
+            inputs = {"i": i, "x": i.astype("float32") / 8}
+            expected = [value.numpy() for value in layer(*map(paddle.to_tensor, inputs.values()))]
+            got = [*session.run(inputs).values()]
+            facts[str(rows)] = [
+                right.dtype == value.dtype and np.array_equal(right, value)
+                for right, value in zip(expected, got, strict=True)
+            ]
+    return Facts(facts)
+
+
 def _program(artifact: Runnable) -> dict[str, Any]:
     """The operators after Paddle's passes, and what TensorRT's engine says of them."""
     from paddle import inference

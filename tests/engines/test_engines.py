@@ -16,8 +16,10 @@ from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, exporter
 from tests.engines.engine_children import (
     Facts,
+    Folder,
     Nothing,
     Small,
+    dtypes_of_the_predictor,
     openvino_precision,
     paddle_threads,
     predictors,
@@ -58,6 +60,11 @@ def test_strict_predictor_equals_eager_and_the_default_one_runs_other_kernels(
     assert found["program"]["tensorrt"].startswith("TensorRT took no part of this model")
     taken = found["program"]["taken"]
     assert taken["subgraphs"] == 1 and "fc" in taken["left_to_paddle"] and "feed" not in taken["left_to_paddle"]
+
+
+def test_the_predictor_takes_and_gives_small_whole_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its handles would take int16 for int32, and refuse to give it."""
+    assert in_child(dtypes_of_the_predictor, Folder(tmp_path), monkeypatch) == {"1": [True] * 3, "3": [True] * 3}
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells which OpenMP runtimes are loaded")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.gate.node import NodeRequest, ReleaseRequest
+from exporter.gate.node import ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
 from exporter.process.workers import Limits, Setting
@@ -19,6 +18,7 @@ from tests.command import PATIENCE, environment
 
 #: A node whose release waits, and takes its time to tidy up.
 NODE = """
+import os
 import time
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def release(task, spec):
 
 
 Task.release = release
-node.main(Path("request.json"), Path("answer.json"))
+node.main(Path("request.json"), Path("answer.json"), Path(), os.getppid())
 """
 
 
@@ -53,7 +53,7 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 def test_a_second_signal_does_not_interrupt_what_tidies_up(tmp_path: Path, first: signal.Signals) -> None:
     task = Task((), Path("artifacts"), True, Setting(Limits(seconds=300)), None, reports=True)
     wanted = ReleaseRequest.of(task, Touched(Path("spec.yaml"), "asked for"), 1)
-    NodeRequest(wanted, tmp_path, os.getpid()).write(tmp_path / "request.json")
+    wanted.write(tmp_path / "request.json")
     command = [sys.executable, "-c", NODE]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     wait_for(tmp_path / "begun", process)

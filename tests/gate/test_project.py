@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from exporter.gate import project
-from exporter.gate.project import TooLargeError, look_through
+from exporter.gate.project import TooLargeError, digest_of, look_through
+from tests.gate.test_touched import git
 
 
 @pytest.fixture
@@ -52,8 +54,6 @@ def test_where_git_does_not_say_all_that_lies_there_counts(work: Path, monkeypat
 
 
 def test_a_change_of_equal_size_and_time_and_of_what_a_link_leads_to_is_another_digest(work: Path) -> None:
-    import os
-
     index = work.parent / "index.json"
     before = look_through([], index)
     about = (work / "a.txt").stat()
@@ -66,9 +66,40 @@ def test_a_change_of_equal_size_and_time_and_of_what_a_link_leads_to_is_another_
 
 def test_an_index_that_is_damaged_is_not_believed(work: Path) -> None:
     index = work.parent / "index.json"
-    before = look_through([], index).digest
+    before = look_through([], index).digests
     index.write_text('{"x": 1')
-    assert look_through([], index).digest == before
+    assert look_through([], index).digests == before
+
+
+@pytest.mark.parametrize("names", [["GIT_INDEX_FILE"], ["GIT_DIR"], ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]])
+def test_in_a_hook_of_git_submodules_count_by_their_files(
+    work: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    for place in (work / "lib", work):
+        place.mkdir(exist_ok=True)
+        (place / "x.py").write_text("")
+        git(place, "init", "-q")
+        git(place, "add", "x.py")
+        git(place, "commit", "-q", "-m", "first")
+    git(work, "add", "lib")  # as a submodule is
+    before = look_through([], work.parent / "index.json").digests
+    assert {"x.py", "lib/x.py"} <= before.keys()
+    values = {"GIT_INDEX_FILE": work / ".git/index", "GIT_DIR": work / ".git", "GIT_WORK_TREE": work}
+    for name in names:
+        monkeypatch.setenv(name, str(values[name]))
+    assert look_through([], work.parent / "index.json").digests == before
+
+
+def test_names_of_any_bytes(work: Path) -> None:
+    name, index = os.fsdecode(b"caf\xe9.bin"), work.parent / "index.json"
+    (work / name).write_text("1")
+    os.utime(work / name, (1, 1))
+    before = look_through([], index)
+    assert before.digests == look_through([], index).digests and name in before.digests
+    (work / name).write_text("2")
+    after = look_through([], index).digests
+    assert {name} == {key for key in after if after[key] != before.digests[key]}
+    assert digest_of(after) != digest_of(before.digests)
 
 
 def test_a_project_of_too_many_files_is_refused(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.gate import tree
 from exporter.gate.executors.kinds.ray import INSTALL
-from exporter.gate.node import NodeRequest, ReleaseRequest
+from exporter.gate.node import ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
 from exporter.process.workers import Limits, Setting
@@ -167,8 +167,8 @@ def on_a_node(work: Path, spec: str, **more: Any) -> subprocess.CompletedProcess
     """What the process on a node does, without a cluster around it."""
     task = Task((), Path("artifacts"), True, Setting(Limits(seconds=300)), None, reports=True)
     wanted = replace(ReleaseRequest.of(task, Touched(Path(spec), "asked for"), 1), **more)
-    NodeRequest(wanted, work, os.getpid()).write(work.parent / "request.json")
-    command = [sys.executable, "-m", "exporter.gate.node", "request.json", "answer.json"]
+    wanted.write(work.parent / "request.json")
+    command = [sys.executable, "-m", "exporter.gate.node", "request.json", "answer.json", str(work), str(os.getpid())]
     return subprocess.run(command, cwd=work.parent, capture_output=True, text=True, check=False, env=environment())
 
 

@@ -115,7 +115,10 @@ def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> Non
         ("docs/more.rst", set()),
         ("specs/new.yaml", {"new"}),
         *[(name, ALL) for name in ("one.safetensors", "two.npy", "intel.xml", "intel.bin", "loaded.bin", "table.csv")],
-        *[(name, ALL) for name in ("pictures/a.txt", "pictures/new.txt", "notes/a.txt", "Dockerfile", "tox.ini")],
+        *[
+            (name, ALL)
+            for name in ("pictures/a.txt", "pictures/new.txt", "notes/a.txt", "Dockerfile", "tox.ini", ".gitattributes")
+        ],
         *[(name, ALL) for name in ("requirements/cpu.lock", "pyproject.toml", ".github/workflows/gate.yml")],
     ],
 )
@@ -409,6 +412,13 @@ def test_specs_lie_at_any_depth_and_in_any_case(repository: Path) -> None:
 def test_what_pins_the_toolchain(repository: Path, name: str) -> None:
     _change(repository / name)
     assert hit() == {"one", "two", "lib"}
+
+
+@pytest.mark.parametrize("bit", ["--assume-unchanged", "--skip-worktree"])
+def test_what_git_is_told_not_to_compare_counts_as_changed(repository: Path, bit: str) -> None:
+    git(repository, "update-index", bit, "nets/shared.py")
+    (repository / "nets/shared.py").write_text("from .deep import thing\nX = 1\n")
+    assert hit() == {"one"}
 
 
 def test_the_list_says_why_files_do_not_count(repository: Path) -> None:

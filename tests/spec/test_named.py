@@ -21,6 +21,7 @@ NO_NAMES = {
     "Speedup": "engine over",
     "Waiver": "claim reason",
     "Candidate": "name",
+    "Decoding": "cache tokens counts held",
     "Pipeline": "input",
 }
 

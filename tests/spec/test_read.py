@@ -112,7 +112,9 @@ def test_text_is_taken_for_no_number(tmp_path: Path, key: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"opset": 16}, "opset 16 is only written by `writer: paddle2onnx`"),
+        ({"opset": 10}, "opset 10 is only written by `writer: paddle2onnx`"),
+        ({"opset": 22, "writer": "paddle2onnx"}, "opset 22 is only written by `writer: program`"),
+        ({"opset": 12, "precisions": ["fp32", "int8"]}, "precisions.int8 of onnx needs a step for each channel"),
         ({"writer": "paddle2onnx", "precisions": ["fp32", "int8"]}, "precisions.int8 of onnx is made from"),
     ],
 )
@@ -121,7 +123,7 @@ def test_what_a_writer_of_onnx_cannot_do_is_said_before_any_work(
 ) -> None:
     plain = {**PLAIN, "formats": ["pir", "onnx"]}
     assert said in wrong(written(tmp_path, yaml.safe_dump({**plain, **keys}))).what
-    other = {"writer": "paddle2onnx", "opset": 16} if "opset" in keys else {"precisions": ["fp32", "int8"]}
+    other = {"writer": "paddle2onnx", "opset": 10} if "opset" in keys else {"precisions": ["fp32", "int8"]}
     assert read_spec(written(tmp_path, yaml.safe_dump({**plain, **other}))).opset == other.get("opset")
     without = {**plain, **keys, "formats": ["pir"], "precisions": ["fp32"]}
     assert read_spec(written(tmp_path, yaml.safe_dump(without))).formats == ("pir",)
@@ -240,6 +242,7 @@ def test_whatever_the_bytes_only_a_usage_error_comes(tmp_path_factory: pytest.Te
 @example("golden_mb", float("inf"))
 @example("budget", float("nan"))
 @example("seed", 2**40)
+@example("source", "")
 @example("waivers", [{"claim": "*", "reason": "long enough", "until": datetime.date(2030, 1, 1)}])
 def test_whatever_a_key_holds_it_is_a_spec_or_a_usage_error(key: str, value: object) -> None:
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,33 @@ def test_the_keys_of_a_picture_follow_from_the_program(files: Path) -> None:
     assert keys["inputs"] == {"x": {"dtype": "float32", "shape": ["batch", 3, 16, 16], "values": "normal"}}
     assert keys["dims"] == {"batch": {"min": 1, "typical": 2, "max": 4}}
     assert keys["args"]["parameters"] == str(files / "picture/inference.pdiparams")
+
+
+def test_links_into_a_cache_have_the_name_of_their_own_folder(files: Path, tmp_path: Path) -> None:
+    """As the clients of model hubs lay files out: links with names to files without."""
+    for place in ("blobs", "reader"):
+        (tmp_path / place).mkdir()
+    for blob, file in (("a1", "inference.json"), ("b2", "inference.pdiparams")):
+        (tmp_path / "blobs" / blob).write_bytes((files / "picture" / file).read_bytes())
+        (tmp_path / "reader" / file).symlink_to(tmp_path / "blobs" / blob)
+    source = read_source(tmp_path / "reader")
+    assert source.name == "reader" and source.parameters == tmp_path / "reader/inference.pdiparams"
+
+
+def test_a_path_is_written_one_way_however_it_was_given(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    forms = ("picture", "./picture/inference.json", files / "picture", "text/../picture/inference.json")
+    assert {keys_of(read_source(Path(form)))["args"]["program"] for form in forms} == {"picture/inference.json"}
+    monkeypatch.chdir(tmp_path)
+    assert keys_of(read_source(files / "picture"))["args"]["program"] == str(files / "picture/inference.json")
+
+
+def test_a_link_that_stands_alone_is_followed(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "reader.json").symlink_to(files / "picture/inference.json")
+    source = read_source(tmp_path / "reader.json")
+    assert source.name == "picture" and source.parameters == files / "picture/inference.pdiparams"
 
 
 def test_a_dim_that_nobody_knows_is_asked_for_with_the_option(files: Path) -> None:
@@ -136,6 +164,56 @@ def _cut(name: str, length: int) -> Callable[[Path], Path]:
     return cut
 
 
+def _only(name: str) -> Callable[[Path], Path]:
+    """Leave the file `name` alone, of any content; what a user names is the folder."""
+
+    def alone(folder: Path) -> Path:
+        _emptied(folder)
+        (folder / name).write_bytes(b"bytes")
+        return folder
+
+    return alone
+
+
+def _link_to_itself(folder: Path) -> Path:
+    (folder / "inference.json").unlink()
+    (folder / "inference.json").symlink_to("inference.json")
+    return folder / "inference.json"
+
+
+def _in_utf16(folder: Path) -> Path:
+    program = folder / "inference.json"
+    program.write_text(program.read_text(), encoding="utf-16")
+    return program
+
+
+def _one_deeper(folder: Path) -> Path:
+    (folder / "reader").mkdir()
+    for file in ("inference.json", "inference.pdiparams"):
+        (folder / file).rename(folder / "reader" / file)
+    return folder
+
+
+def _of_training(folder: Path) -> Path:
+    operator = json.dumps({"#": "1.sgd_", "A": [], "I": [], "O": [], "OA": []})
+    program = (folder / "inference.json").read_text()
+    (folder / "inference.json").write_text(program.replace('"ops":[', f'"ops":[{operator},', 1))
+    return folder / "inference.json"
+
+
+def _without(operator: str) -> Callable[[Path], Path]:
+    """Leave every operator of this name out, as `1.fetch`."""
+
+    def left_out(folder: Path) -> Path:
+        program = json.loads((folder / "inference.json").read_text())
+        block = program["program"]["regions"][0]["blocks"][0]
+        block["ops"] = [entry for entry in block["ops"] if entry["#"] != operator]
+        (folder / "inference.json").write_text(json.dumps(program))
+        return folder / "inference.json"
+
+    return left_out
+
+
 def _without_parameters(folder: Path) -> Path:
     (folder / "inference.pdiparams").unlink()
     return folder / "inference.json"
@@ -147,6 +225,7 @@ def _of_another(folder: Path) -> Path:
     return folder / "inference.json"
 
 
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 12\n"
 #: By kind: what is done to a folder with a whole model, the exit code, and what the message says.
 WRONG: dict[str, tuple[Callable[[Path], Path], int, str]] = {
     "no parameters": (_without_parameters, 2, "parameters are not there"),
@@ -155,13 +234,34 @@ WRONG: dict[str, tuple[Callable[[Path], Path], int, str]] = {
     "truncated program": (_cut("inference.json", 1000), 5, "not JSON"),
     "json of another kind": (_holding("inference.json", b'{"model": "a"}'), 2, "not a PIR program"),
     "no json": (_holding("inference.json", b"\x89PNG"), 5, "not JSON"),
+    "json in UTF-16": (_in_utf16, 5, "not JSON"),
+    "an empty program": (_holding("inference.json", b""), 5, "not JSON"),
+    "empty parameters": (_holding("inference.pdiparams", b""), 5, "0 tensors, but the program declares"),
     "an encrypted program": (_holding("model.pdmodel", bytes(range(256)) * 20), 5, "at byte"),
+    "a program of training": (_of_training, 5, "operator 'sgd_'"),
+    "a program without inputs": (_without("1.data"), 2, "of no tensor that it is an input"),
+    "a program without outputs": (_without("1.fetch"), 2, "of no tensor that it is an output"),
+    "a pointer of Git LFS": (_holding("inference.json", LFS), 5, "a pointer of Git LFS"),
+    "parameters not fetched": (_holding("inference.pdiparams", LFS), 5, "a pointer of Git LFS"),
     "two models": (_two, 2, "2 programs are in this folder: a.json, b.json"),
     "an empty folder": (_emptied, 2, "no Paddle program"),
+    "a folder of a link that leads nowhere": (
+        lambda folder: _link_to_itself(folder).parent,
+        2,
+        "inference.json is a link to a file that is not there",
+    ),
+    "a link that leads nowhere": (_link_to_itself, 2, "a link to a file that is not there"),
+    "a folder of weights": (_only("model.safetensors"), 2, "but model.safetensors, a file of weights"),
+    "a folder of Paddle Lite": (_only("model.nb"), 2, "but model.nb, a model of Paddle Lite"),
+    "a folder of ONNX": (_only("model.onnx"), 2, "but model.onnx, ONNX already"),
+    "a folder of an archive": (_only("model.tar"), 2, "but model.tar, an archive"),
+    "a folder of Paddle 1": (_only("__model__"), 2, "but __model__, a program under its name of before Paddle 2"),
+    "a folder of folders": (_one_deeper, 2, "no Paddle program"),
     "nothing": (lambda folder: folder / "there/inference.json", 2, "no such file"),
     ".pdparams": (_holding("w.pdparams", b"bytes"), 2, "weights without a program"),
     ".pdopt": (_holding("w.pdopt", b"bytes"), 2, "the state of an optimizer"),
     ".pdiparams": (lambda folder: folder / "inference.pdiparams", 2, "parameters without a program"),
+    ".tar": (_holding("w.tar", b"bytes"), 2, "an archive"),
     ".nb": (_holding("w.nb", b"bytes"), 2, "Paddle Lite"),
     ".onnx": (_holding("w.onnx", b"bytes"), 2, "ONNX already"),
     ".safetensors": (_holding("w.safetensors", b"bytes"), 2, "weights without a program"),
@@ -177,3 +277,37 @@ def test_a_wrong_file_is_told_with_its_cure(kind: str, files: Path, tmp_path: Pa
         read_source(spoil(tmp_path))
     assert isinstance(error.value, ExporterError) and error.value.exit_code == code
     assert error.value.hint and error.value.where
+    assert "\n" not in str(error.value) and "did you mean" not in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("network", "parameters", "message"),
+    [
+        ("picture", "w.safetensors", "its parameters are a .pdiparams file, and no .safetensors"),
+        ("picture", "nowhere.pdiparams", "parameters are not there: nowhere.pdiparams"),
+        ("deciding", "inference.pdiparams", "the program has no parameters"),
+    ],
+)
+def test_parameters_that_are_named_have_to_be_those_of_the_program(
+    network: str, parameters: str, message: str, files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "w.safetensors").write_bytes(b"bytes")
+    if network == "deciding":
+        saved(network, tmp_path)
+    program = (tmp_path if network == "deciding" else files / network) / "inference.json"
+    with pytest.raises(UsageError, match=message):
+        read_source(program, tmp_path / parameters)
+
+
+def test_a_program_of_training_is_to_be_saved_for_inference(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "inference.json").write_bytes((files / "picture/inference.json").read_bytes())
+    with pytest.raises(BundleError) as error:
+        read_source(_of_training(tmp_path))
+    assert error.value.hint.startswith("save the model for inference, by paddle.jit.save")
+
+
+def test_a_program_where_a_spec_is_due_is_told_how_to_become_one(files: Path) -> None:
+    for path in (files / "picture", files / "picture/inference.json"):
+        with pytest.raises(UsageError, match="this is a Paddle program, and no spec") as error:
+            read_spec(path)
+        assert error.value.hint.startswith(f"exporter init NAME --model {path} writes a spec of it")

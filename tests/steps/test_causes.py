@@ -137,7 +137,7 @@ class TestResizeRule:
     def test_what_has_nothing_to_do_with_the_size_is_kept(self) -> None:
         kept = {"interpolation": "nearest", "library": "pillow", "tracks": True}
         chain: list[Any] = [{"resize": {"rule": "short", "size": 9, "rounding": "down", **kept}}]
-        tried = self.tried(chain, ["float32 3x5x6"], [])
+        tried = self.tried(chain, ["float32 5x6x3"], [])
         options = ["multiple_of=32", "tracks=False", "rounding=nearest"]
         assert tried[:3] == [f"0 resize {option}" for option in options]
         said = ", interpolation=nearest, library=pillow, tracks=True"
@@ -146,6 +146,16 @@ class TestResizeRule:
     def test_a_resize_is_added_only_where_there_is_a_picture_with_its_channels_behind(self) -> None:
         tried = self.tried(["decode"], ["uint8 9", "uint8 5x6x3", "float32 3x5x6", "int64 5"], ["float32 3x28x36"])
         assert [trial for trial in tried if "+" in trial] == ["1 + resize height=28, width=36"]
+
+    def test_behind_a_change_of_the_layout_no_rule_is_tried(self) -> None:
+        """The shorter side of [3, 20, 30] made 640 takes a gigabyte, and the order of the steps is what is wrong."""
+        chain: list[Any] = ["layout", {"resize": {"height": 16, "width": 16}}]
+        tried = self.tried(chain, ["uint8 20x30x3", "uint8 3x20x30"], [])
+        assert tried == [f"1 resize {option}" for option in ("multiple_of=32", "tracks=True", "rounding=down")]
+
+    def test_where_the_chain_did_not_run_as_far_every_rule_is_tried(self) -> None:
+        chain: list[Any] = ["layout", {"resize": {"height": 16, "width": 16}}]
+        assert any("1 resize rule=short" in trial for trial in self.tried(chain, ["uint8 20x30x3"], []))
 
     def test_a_multiple_is_changed_where_there_is_one(self) -> None:
         chain: list[Any] = [{"resize": {"rule": "within", "height": 64, "width": 64, "multiple_of": 32}}]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.steps.base import VALUE, State
+from exporter.steps.base import CLASSES, VALUE, State
 from exporter.steps.compare import Agreement, Measure, agreement, allowed
 from exporter.steps.replay import Replayed
 
@@ -62,6 +62,25 @@ def test_numbers_within_rounding_are_equal(wanted: Any, given: Any) -> None:
 )
 def test_other_numbers_are_not(wanted: Any, given: Any, said: str) -> None:
     assert unlike(wanted, given).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "said"),
+    [
+        ({CLASSES: 10}, {CLASSES: 10}, ""),
+        ({CLASSES: 10}, {CLASSES: 9}, "9 classes, not 10"),
+        ({CLASSES: 10}, {}, ""),
+        ({}, {CLASSES: 9}, ""),
+        ({CLASSES: 10, VALUE: 1}, {VALUE: 2}, "by up to 1"),
+        ({CLASSES: 10, VALUE: 1}, {CLASSES: 10, VALUE: 2}, "by up to 1"),
+    ],
+)
+def test_how_many_classes_there_are_counts_where_both_tell(
+    wanted: dict[str, int], given: dict[str, int], said: str
+) -> None:
+    states = [{name: np.asarray(number) for name, number in state.items()} for state in (wanted, given)]
+    assert Measure((CLASSES, VALUE)).unlike(*states).startswith(said)
+    assert bool(Measure((CLASSES, VALUE)).unlike(*states)) == bool(said)
 
 
 def test_whole_numbers_are_compared_exactly_beyond_what_float64_holds() -> None:

@@ -61,7 +61,7 @@ def test_an_example_is_a_spec_or_a_part_of_one(place: str) -> None:
     part, _ = yaml12.load(EXAMPLES[place], place)
     content = {**BASE, **part} if place else part
     if "inputs" in part and place:
-        content["dims"] = {"batch": BASE["dims"]["batch"]}
+        content["dims"] = part.get("dims", {"batch": BASE["dims"]["batch"]})
     key = place.partition(".")[0].removesuffix("[]")
     spec = validate(content, place)
     said = spec.model_dump(mode="json", exclude_unset=True)

@@ -176,9 +176,9 @@ def test_a_seed_that_the_spec_gives_is_kept_to(home: Path) -> None:
 
 def test_another_best_run_is_another_release(home: Path) -> None:
     first, _ = made(home, 0.9)
-    asked = cached.Asked.of(spec()).spec
+    asked = spec().model_dump(mode="json")
     nothing = Counting((), (), (), ())
-    record = ReleaseRecord(asked, "", {}, {}, nothing, Depends(), {}, first.name, "", "", "", "", None, None, None)
+    record = ReleaseRecord(asked, "", first.name, {}, {}, nothing, Depends(), {}, "", "", "", "", None)
     better, _ = made(home, 0.95, seed=1)
     assert cached._difference(record, asked, {}, Project({}, {})) == f"the best run of its recipe is {better.name}"
     assert cached._best_run({**asked, "checkpoint": "w.safetensors"}) == ""

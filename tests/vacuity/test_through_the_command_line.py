@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from exporter.base.errors import ExitCode
+from exporter.base.files import sha256_file
+from exporter.bundle.manifest import FileFacts
+from exporter.bundle.version import content_version
 from tests import faults
 from tests.command import Done, environment, exporter
 from tests.described import small
@@ -159,7 +162,11 @@ def test_a_file_exported_for_one_row(workplace: Path) -> None:
         assert exporter("convert", "models.silent:rows", *more, cwd=workplace).code == 0
     for path in ("onnx/model.onnx", "pir/model.json"):
         (workplace / "any" / path).write_bytes((workplace / "one" / path).read_bytes())
-    faults.reseal(workplace / "any")
+    content = json.loads((workplace / "any/manifest.json").read_bytes())
+    own = {name: workplace / "any" / name for variant in content["variants"].values() for name in variant["files"]}
+    files = {name: FileFacts(sha256=sha256_file(path), size=path.stat().st_size) for name, path in own.items()}
+    content["version"] = content_version(content["spec"], content["parameters"], files, content["provenance"])
+    faults.reseal(workplace / "any", content)
     engines = "onnxruntime,paddle_inference"
     done = exporter("verify", "any", "--engines", engines, "--source", ".", "--json", cwd=workplace)
     report = done.json()

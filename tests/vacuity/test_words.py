@@ -29,7 +29,9 @@ def waiving(digits: Path, to: Path, *claims: str, parameters: bool = False) -> P
 
 
 def test_passed_with_waivers_is_a_word_of_its_own_and_exits_0(digits: Path, tmp_path: Path) -> None:
-    done = exporter("verify", waiving(digits, tmp_path / "copy", "*/weights", parameters=True), "--json", cwd=tmp_path)
+    copy = waiving(digits, tmp_path / "copy", "*/weights", parameters=True)
+    assert exporter("verify", copy, cwd=tmp_path).code == 1, "whoever receives it has granted nothing"
+    done = exporter("verify", copy, "--accept-waivers", "--json", cwd=tmp_path)
     report = done.json()
     assert (done.code, report["verdict"]) == (0, "passed_with_waivers"), done.err
     assert {check["kind"] for check in report["checks"] if check["outcome"] == "waived"} == {"weights"}
@@ -38,7 +40,7 @@ def test_passed_with_waivers_is_a_word_of_its_own_and_exits_0(digits: Path, tmp_
 
 def test_narrowed_and_waived_it_is_partial(digits: Path, tmp_path: Path) -> None:
     copy = waiving(digits, tmp_path / "copy", "*/weights", parameters=True)
-    done = exporter("verify", copy, "--json", "--engines", "onnxruntime", cwd=tmp_path)
+    done = exporter("verify", copy, "--json", "--engines", "onnxruntime", "--accept-waivers", cwd=tmp_path)
     assert (done.code, done.json()["verdict"]) == (0, "partial")
 
 
@@ -46,7 +48,8 @@ def test_a_claim_that_is_waived_leaves_the_look_inside_planned(released: Path, d
     """Where the source is at hand: the look was given up for the whole run once one of its claims was waived."""
     work = faults.copied(released, tmp_path / "work")
     copy = waiving(digits, work / "waived", "onnx/onnxruntime/batch=8/*")
-    done = exporter("verify", copy, "--json", "--engines", "onnxruntime", "--source", ".", cwd=work)
+    narrow = ("--engines", "onnxruntime", "--source", ".", "--accept-waivers")
+    done = exporter("verify", copy, "--json", *narrow, cwd=work)
     looks = [check for check in done.json()["checks"] if check["kind"] == "sublayers"]
     assert [(check["engine"], check["outcome"]) for check in looks] == [("onnxruntime", "match")], done.out
 

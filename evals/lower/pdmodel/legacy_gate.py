@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from exporter.base.numbers.golden import GoldenCase
 from exporter.base.numbers.norms import FLOOR
 from exporter.engines.base import EngineRefused
+from exporter.prove.compare.informative import eager_judged
 from exporter.prove.compare.outputs import compare_case
 from exporter.prove.goldens.cases import Case
 from exporter.prove.goldens.child import _record_case
-from exporter.prove.goldens.finish import goldens_of, untelling
+from exporter.prove.goldens.finish import goldens_of
 from exporter.prove.goldens.oracle import make_oracle
 from exporter.prove.verdict.claim import Outcome
 
@@ -31,6 +33,17 @@ def narrow_budget(source: str) -> float:
     """Four units in the last place of the narrowest type that the case computes in, as an error ratio."""
     bits = 8 if "bfloat16" in source else 11 if "float16" in source else 22
     return 4 * 2.0**-bits / FLOOR if bits < 22 else BUDGET
+
+
+def _telling_nothing(goldens: Sequence[GoldenCase]) -> dict[str, str]:
+    """Return the draws in which eager's own answer would not pass, and why."""
+    drawn = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
+    reasons: dict[str, str] = {}
+    for golden in goldens:
+        for evidence in eager_judged(golden, BUDGET, drawn).values():
+            if evidence.outcome is not Outcome.MATCH:
+                reasons.setdefault(golden.name, evidence.reason)
+    return reasons
 
 
 def verdict(
@@ -50,9 +63,9 @@ def verdict(
         except EngineRefused:
             if not number:
                 raise
-    left_out = untelling(recorded, BUDGET)
-    telling = [one for one in recorded if one.case.name not in left_out]
-    goldens = goldens_of(telling or recorded)
+    goldens = goldens_of(recorded)
+    left_out = _telling_nothing(goldens)
+    goldens = [golden for golden in goldens if golden.name not in left_out] or goldens
     others = {name: [golden.outputs[name] for golden in goldens] for name in outputs}
     equal, wrong = True, ""
     for golden in goldens:
@@ -65,7 +78,7 @@ def verdict(
             near = one.outcome is Outcome.MISMATCH and one.metrics.get("error_ratio", math.inf) <= most
             if one.outcome is not Outcome.MATCH and not near:
                 wrong = wrong or f"{one.outcome.value}: {one.reason}"
-    if not telling:
+    if len(left_out) == len(recorded):
         return ("constant" if equal else "compare"), equal, "; ".join(dict.fromkeys(left_out.values()))
     return ("compare" if wrong else "done"), equal, wrong
 

@@ -80,6 +80,9 @@ def release_int8(name: str, models: Path, into: Path, *, search: bool = False) -
         "version": "1",
         "formats": ["onnx"],
         "engines": ["onnxruntime"],
+        # The reader's outputs are kept whole: of a line the largest error lies in a few of 265,000 places, where two
+        # letters are nearly as likely, and a sample without these has no explanation of e_ref.
+        "golden_mb": 512,
         "inputs": {"x": {"dtype": "float32", "shape": shape, "values": str(into / f"{name}.npy")}},
         "dims": {
             "batch": {"min": 1, "typical": 2, "max": 4},

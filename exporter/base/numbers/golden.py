@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exporter.base.numbers.norms import FLOOR, FLOOR_16, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, norms, unrounded
+from exporter.base.numbers.partial import Partial, counting
 
 if TYPE_CHECKING:
     from exporter.base.tensors import Array
@@ -49,35 +50,14 @@ ALL_ZERO = (
     "no input reaches it, and it is zero throughout, as what computes nothing gives it: leave it out of what forward "
     "returns, or waive it"
 )
+#: Why an output that sizes alone decide proves nothing where it is the same at all of them.
+SAME_AT_ALL_SIZES = (
+    "nothing but sizes decides it, and it is the same at all of them: give a dim that decides it another size (`dims:`)"
+)
+#: Why an output proves nothing whose largest value is this.
+ZERO = "the largest value ({:.1e}) is zero or near the denormals"
 #: The other number of threads: two share the work wherever there is some, on any machine.
 THREADS = 2
-
-
-@dataclass(frozen=True)
-class Partial:
-    """What eager gives in a case where rows may have no answer: of the whole, or of the elements at `index`."""
-
-    eager: Array
-    index: Array | None
-
-    def unlike(self, got: Array) -> str:
-        """Describe where only one of a result and eager is finite, or their infinities differ; empty if they agree.
-
-        What is NaN in eager may be any of what is not finite: engines differ in how they come to it.
-        """
-        kept = got if self.index is None else got.ravel()[self.index]
-        for what, wrong in (
-            ("NaN or infinity where eager is finite", np.isfinite(self.eager) & ~np.isfinite(kept)),
-            ("numbers where eager is NaN or infinite", ~np.isfinite(self.eager) & np.isfinite(kept)),
-            ("another infinity than eager", np.isinf(self.eager) & np.isinf(kept) & (self.eager != kept)),
-        ):
-            if wrong.any():
-                named = ""
-                if self.index is None and wrong.ndim > 1:
-                    rows = np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))
-                    named = f", in {rows.size} of {len(wrong)} rows, the first of them row {int(rows.min())}"
-                return f"holds {what} ({int(wrong.sum())} of {wrong.size} numbers{named})"
-        return ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +70,9 @@ class GoldenOutput:
     argmax an integer is. `allowance` widens the tolerance of few numbers, `slack` that of a case of constant inputs.
     `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs. `partial`: eager's
     numbers as recorded, of which some need not be finite; `eager`, `truth` and `index` are of those that are.
-    `constant`: no input decides it, and it is the same in all cases.
+    `constant`: no input decides it, and it is the same in all cases. `sized`: nothing but sizes decides it, and it is
+    the same in all cases of the same sizes. `settled`: values decide it at other sizes, and at those of this case every
+    draw gave one number throughout, zero if it is zero here.
     """
 
     name: str
@@ -111,6 +93,8 @@ class GoldenOutput:
     central: bool = False
     partial: Partial | None = None
     constant: bool = False
+    sized: bool = False
+    settled: bool = False
 
     @property
     def floor(self) -> float:
@@ -210,23 +194,6 @@ def may_be_partial(case: str) -> bool:
     return f":{ROWS_OF}" in case or f":{NOT_FINITE_IN}" in case
 
 
-def counting(eager: Array, truth: Array) -> Array:
-    """Which of eager's numbers have an answer: the finite ones, in rows that are not rounding alone.
-
-    `s + (1 - mask) * -1e9` leaves nothing of `s` in a row without a token. All that are finite where it is so in all
-    rows, and all of them where none is.
-    """
-    finite = np.isfinite(eager)
-    if not finite.any():
-        return np.ones(eager.shape, bool)
-    if eager.ndim < 2 or not np.isfinite(truth[finite]).all():
-        return finite
-    off = np.where(finite, np.abs(np.where(finite, eager, 0).astype("float64") - np.where(finite, truth, 0)), 0)
-    rounded = 4 * off.reshape(len(off), -1).max(axis=1) > WORST_E_REF * np.abs(truth[finite]).max()
-    kept = finite & ~rounded.reshape(-1, *[1] * (eager.ndim - 1))
-    return kept if kept.any() else finite
-
-
 def one_thread(case: str) -> bool:
     """Return whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
     return IN_THREADS not in case
@@ -254,17 +221,51 @@ def read_cases(tensors: Mapping[str, Array], described: Iterable[Mapping[str, An
 
 
 def _constants_kept(cases: Sequence[GoldenCase]) -> list[GoldenCase]:
-    """What is said to be decided by no input is a constant only if it is the same in all cases, and one that tells."""
+    """What is said to hang on no value does only if the recorded numbers bear it out, and one that tells."""
     kept = []
     for case in cases:
-        outputs = dict(case.outputs)
-        for name, output in outputs.items():
-            every = [one.outputs[name] for one in cases]
-            constant = all(one.constant and _same_numbers(one, output) for one in every)
-            gate = ALL_ZERO if constant and not output.exact and not output.eager.any() else output.gate
-            outputs[name] = replace(output, constant=constant, gate=gate)
+        outputs = {name: _as_borne_out(name, case, cases) for name in case.outputs}
         kept.append(replace(case, outputs=outputs))
     return kept
+
+
+def _as_borne_out(name: str, case: GoldenCase, cases: Sequence[GoldenCase]) -> GoldenOutput:
+    output, everywhere = case.outputs[name], [golden.outputs[name] for golden in cases]
+    alike = all(_same_numbers(golden, output) for golden in everywhere)
+    constant = alike and all(golden.constant for golden in everywhere)
+    sized = not constant and all(golden.sized for golden in everywhere) and _by_sizes(name, cases)
+    settled = output.settled and _settled(name, case, cases)
+    gate = output.gate
+    if constant and not output.exact and not output.eager.any():
+        gate = ALL_ZERO
+    elif sized and alike:
+        gate = gate or SAME_AT_ALL_SIZES
+    elif not (sized or settled or output.exact or output.scale[0] >= SMALLEST_SCALE) and output.eager.size:
+        gate = gate or ZERO.format(output.scale[0])
+    return replace(output, constant=constant, sized=sized, settled=settled, gate=gate)
+
+
+def _by_sizes(name: str, cases: Sequence[GoldenCase]) -> bool:
+    """Return whether an output is the same in all cases of the same sizes."""
+    first: dict[tuple[tuple[str, int], ...], GoldenOutput] = {}
+    return all(
+        _same_numbers(first.setdefault(tuple(sorted(case.dims.items())), case.outputs[name]), case.outputs[name])
+        for case in cases
+    )
+
+
+def _settled(name: str, case: GoldenCase, cases: Sequence[GoldenCase]) -> bool:
+    """Return whether an output is one number at the sizes of a case, and tells at other ones that are promised."""
+    output = case.outputs[name]
+    same = [golden.outputs[name] for golden in cases if golden.dims == case.dims]
+    other = [golden.outputs[name] for golden in cases if promised(golden.name) and golden.dims != case.dims]
+    telling = [golden for golden in other if golden.eager.any() and not (golden.gate or golden.settled)]
+    zero = not output.eager.any()
+    return bool(telling) and all(_one_number(golden) and golden.eager.any() != zero for golden in same)
+
+
+def _one_number(output: GoldenOutput) -> bool:
+    return bool(output.eager.size) and bool((output.eager == output.eager.flat[0]).all())
 
 
 def _same_numbers(output: GoldenOutput, other: GoldenOutput) -> bool:
@@ -277,14 +278,12 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
     for name, about in described["outputs"].items():
         eager, index = tensors[f"{case}/eager/{name}"], tensors.get(f"{case}/index/{name}")
         truth = tensors[f"{case}/truth/{name}"] if eager.dtype.kind == "f" else eager
-        partial = None
+        partial = Partial(eager, index) if may_be_partial(case) else None
         shape, size = tuple(about["shape"]), math.prod(about["shape"])
         fits = eager.shape == (shape if index is None else index.shape) and truth.shape == eager.shape
         inside = index is None or (index.ndim == 1 and bool(((index >= 0) & (index < size)).all()))
         if not fits or not inside or eager.dtype.name != about["dtype"]:
             raise ValueError(f"'{name}' of case '{case}' is not what the manifest says of it")
-        if may_be_partial(case) and eager.dtype.kind == "f":
-            partial = Partial(eager, index)
         counts = None if partial is None else counting(eager, truth)
         if counts is not None and not counts.all():
             places = np.flatnonzero(counts)
@@ -309,6 +308,8 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
                 central=about["method"].startswith(SPREAD),
                 partial=partial,
                 constant=about.get("constant", False) is True,
+                sized=about.get("sized", False) is True,
+                settled=about.get("settled", False) is True,
             )
         )
     return GoldenCase(case, described["dims"], outputs, case)
@@ -325,8 +326,10 @@ def _measured(output: GoldenOutput) -> GoldenOutput:
         return replace(output, gate="eager or float64 is not finite")
     own, off = norms(output.truth), norms(unrounded(output.truth, output.eager) - output.truth)
     scale = (max(output.scale[0], own[0]), output.scale[1]) if output.sampled else own
+    if (output.sized or output.settled) and not (output.eager.any() or output.truth.any()):
+        return replace(output, scale=(0.0, 0.0), e_ref=(0.0, 0.0))  # any other number is infinitely far from it
     if not scale[0] >= SMALLEST_SCALE:
-        return replace(output, scale=scale, gate=f"the largest value ({scale[0]:.1e}) is zero or near the denormals")
+        return replace(output, scale=scale, gate=ZERO.format(scale[0]))
     if not scale[1] > 0:
         raise ValueError(f"'{output.name}' has no size to measure errors by")
     share = off[0] / scale[0], off[1] / own[1]

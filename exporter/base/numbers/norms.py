@@ -49,7 +49,7 @@ def error(truth: Array, candidate: Array) -> tuple[float, float]:
     error has beyond the rounding of the answer itself.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        off = norms(unrounded(truth, candidate) - np.asarray(truth, dtype="float64"))
+        off = norms(unrounded(truth, candidate) - truth)
     scale = norms(truth)
     return _divide(off[0], scale[0]), _divide(off[1], scale[1])
 
@@ -63,12 +63,11 @@ def unrounded(truth: Array, candidate: Array) -> Array:
     wide = np.asarray(candidate, dtype="float64")
     if np.asarray(candidate).dtype != np.float16:
         return wide
-    true = np.asarray(truth, dtype="float64")
-    side = np.where(true > wide, np.inf, -np.inf).astype("float16")
+    side = np.where(truth > wide, np.inf, -np.inf).astype("float16")
     with np.errstate(over="ignore", invalid="ignore"):
         step = np.abs(np.nextafter(candidate, side).astype("float64") - wide)
         half = np.where(np.isinf(step) & np.isfinite(wide), 16.0, step / 2)  # beyond 65504 the next would be 65536
-        nearest: Array = np.clip(true, wide - half, wide + half)
+        nearest: Array = np.clip(truth, wide - half, wide + half)
     return nearest
 
 

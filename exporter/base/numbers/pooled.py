@@ -147,7 +147,7 @@ def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:
     for name, output in cases[0].outputs.items():
         first: dict[str, GoldenCase] = {}
         for case in cases:
-            if not case.outputs[name].gate and case.outputs[name].eager.size:
+            if not case.outputs[name].gate and case.outputs[name].eager.size and any(case.outputs[name].scale):
                 first.setdefault(case.outputs[name].draw, case)
         outputs = {case.name: case.outputs[name] for case in first.values()}
         shapes = [one.shape for one in outputs.values()]

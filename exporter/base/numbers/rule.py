@@ -1,8 +1,8 @@
 """The rule: how what an engine computed is judged by a golden, and whether an impostor would have passed as well.
 
-`exporter verify` judges by this file and by its neighbours `norms`, `golden` and `pooled`, and the verify.py of every
-bundle holds a copy of the four (:func:`exporter.bundle.script.verify_script`). So no judgement exists twice, they need
-numpy alone, and they run on Python 3.8. Why the numbers are what they are: docs/parity.md.
+`exporter verify` judges by this file and by its neighbours `norms`, `golden`, `partial` and `pooled`, and the verify.py
+of every bundle holds a copy of the five (:func:`exporter.bundle.script.verify_script`). So no judgement exists twice,
+they need numpy alone, and they run on Python 3.8. Why the numbers are what they are: docs/parity.md.
 
 An outcome is one of the words `match`, `mismatch`, `vacuous`, `inconclusive` and `missing`.
 """
@@ -88,7 +88,7 @@ def judge_output(
     candidate = expected.kept(got)
     if expected.exact:
         wrong = unexplained(expected, candidate, beside, budget)
-        outcome, reason = _indistinct([golden.eager for golden in all_cases], expected.constant)
+        outcome, reason = _indistinct(expected, all_cases)
         if wrong:
             excuse = "no near tie of the scores explains them" if expected.scores else "this dtype allows none"
             outcome, reason = "mismatch", f"{wrong} of {expected.eager.size} elements differ; {excuse}"
@@ -134,6 +134,8 @@ def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> floa
     if expected.partial is not None:  # the norms of the whole are those of NaN
         return ratio(expected.truth, candidate, expected.unit, expected.floor)
     worst, size = ratio(expected.truth, candidate, expected.unit, expected.floor), norms(whole)
+    if not any(expected.scale):  # zero by right
+        return math.inf if any(size) else worst
     drift = [abs(size[norm] - expected.scale[norm]) / expected.scale[norm] / expected.unit[norm] for norm in (0, 1)]
     return math.nan if math.isnan(worst) else max(worst, *drift)
 
@@ -151,7 +153,7 @@ def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[Golde
 def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     unrelated = [golden for golden in all_cases if golden.draw != expected.draw and golden.truth.size]
     stranger = _stranger(expected, unrelated)
-    if unrelated and stranger is None and not expected.constant:
+    if unrelated and stranger is None and not (expected.constant or told_by_shape(expected, all_cases)):
         return "vacuous", "every case has the same output: another case's would have passed"
     sizes = {golden.shape[0] if golden.shape else -1 for golden in all_cases}
     batched = expected.index is None and len(sizes) > 1 and -1 not in sizes  # a dimension that varies counts rows
@@ -189,10 +191,23 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
         yield "another case's output", np.resize(stranger, truth.shape)
 
 
+def told_by_shape(expected: GoldenOutput, all_cases: Sequence[GoldenOutput]) -> bool:
+    """Return whether an output that sizes decide in this case has another shape at other sizes.
+
+    Then another size's output fails whatever it holds, and so does what computes nothing.
+    """
+    return (expected.sized or expected.settled) and len({golden.shape for golden in all_cases}) > 1
+
+
 def _impostors_of(expected: GoldenOutput, stranger: Array | None, batched: bool) -> Iterator[tuple[str, Array]]:
-    """Those of a golden: of a constant that is one number throughout the mean is the truth by construction."""
+    """Those of a golden: where no value can change it, one number throughout is its own mean by right.
+
+    So is zero where other sizes tell that something is computed; of a constant nothing does.
+    """
+    by_size = expected.sized or expected.settled
     for name, impostor in impostors(expected.truth, stranger, batched):
-        if not (expected.constant and name == _MEAN and np.array_equal(impostor, expected.truth)):
+        excused = (name == "zeros" and by_size) or (name == _MEAN and (expected.constant or by_size))
+        if not (excused and np.array_equal(impostor, expected.truth)):
             yield name, impostor
 
 
@@ -220,19 +235,23 @@ def _nearest(
     for name, impostor in rivals:
         with np.errstate(over="ignore"):
             ratios.append((name, ratio(truth, impostor.astype(kind), e_ref, floor)))
-    return min((rated for rated in ratios if rated[0] != _REVERSED or not rated[1] <= SAME), key=lambda rated: rated[1])
+    telling = (rated for rated in ratios if rated[0] != _REVERSED or not rated[1] <= SAME)
+    return min(telling, key=lambda rated: rated[1], default=("nothing", math.inf))
 
 
-def _indistinct(truths: Sequence[Array], constant: bool) -> tuple[str, str]:
+def _indistinct(expected: GoldenOutput, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     """Return outcome and reason: "vacuous" if zeros or another case's output would pass as an exact output everywhere.
 
     One case with one element proves little about integers (zero is a likely label), so all cases are judged together.
     A constant is another case's output by right.
     """
+    if expected.sized and told_by_shape(expected, all_cases):
+        return "match", ""
+    truths = [golden.eager for golden in all_cases]
     if not any(truth.any() for truth in truths):
         return "vacuous", "zeros would have passed in every case"
-    alike = all(np.array_equal(np.resize(truths[0], truth.shape), truth) for truth in truths[1:])
-    if len(truths) > 1 and alike and not constant:
+    alike = all(np.array_equal(np.resize(truths[0], truth.shape), truth) for truth in truths)
+    if len(truths) > 1 and alike and not expected.constant:
         return "vacuous", "another case's output would have passed in every case"
     return "match", ""
 
@@ -285,8 +304,9 @@ def judge_reduced(expected: GoldenOutput, got: Array, all_cases: Sequence[Golden
         (energies(expected.truth, impostor)[1], number, name)
         for number, (name, impostor) in enumerate(_impostors_of(expected, stranger, False))
     ]
-    if not probes and not noise < min(noises)[0]:  # so that NaN fails
-        reason = f"{metrics['snr_db']:.1f} dB: no nearer to the truth than {min(noises)[2]}"
+    limit, _, nearer = min(noises, default=(math.inf, 0, "nothing"))
+    if not probes and not noise < limit:  # so that NaN fails
+        reason = f"{metrics['snr_db']:.1f} dB: no nearer to the truth than {nearer}"
         return Judged("mismatch", reason, got.size, metrics, True)
     return Judged("match", "", got.size, metrics, True)
 
@@ -326,7 +346,7 @@ def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput],
         strangers = _answers(truths)
     if not value >= wanted:  # so that NaN fails
         return Judged("mismatch", reason, elements, figures)
-    of_input = not all(golden.constant for golden in truths)
+    of_input = not all(golden.constant or golden.sized for golden in truths)
     for name, reached in strangers if of_input else ():
         if reached >= wanted:
             return Judged("vacuous", f"{reason}; but {name} would {unit.format(reached)}", elements, figures)
@@ -337,8 +357,8 @@ def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
     """Yield the name and SNR (dB) of outputs that ignore the input: the mean, and the mean row for every row."""
     truths = [golden.truth for golden in goldens]
     yield "the mean", _of_constant(truths, np.concatenate([truth.ravel() for truth in truths]).mean())
-    rowed = all(golden.truth.ndim > 1 for golden in goldens)  # a sample is flat
-    if rowed and len({golden.truth.shape[1:] for golden in goldens}) == 1 and sum(len(truth) for truth in truths) > 1:
+    rows = {truth.shape[1:] for truth in truths}  # a sample is flat
+    if len(rows) == 1 and rows != {()} and sum(len(truth) for truth in truths) > 1:
         yield "one row for all", _of_constant(truths, np.concatenate(truths).mean(0))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from exporter.base.errors import UsageError
 from exporter.base.readers.allowed import refuse_others as refuse_others
 from exporter.base.readers.base import ModelFacts, Reader, map_file
+from exporter.base.readers.external import refuse_misplaced
 from exporter.base.readers.kinds import pdiparams
 from exporter.base.registry import Registry
 
@@ -41,6 +42,7 @@ def read_program(path: Path) -> ModelFacts:
     """
     facts = read(path)
     refuse_others(facts, str(path))
+    refuse_misplaced(facts.weights, path.parent)
     return facts
 
 

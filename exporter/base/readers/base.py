@@ -38,7 +38,9 @@ _NOT_NUMPY = ("bfloat16", "float8")
 MAX_RANK = 32
 #: numpy counts the bytes of an array in an int64 and leaves sizes of 0 out of the product.
 _MOST_BYTES = 1 << 63
-HINT = "get a fresh copy: it may be truncated, damaged or of another kind"
+HINT = "get a fresh copy: it may be truncated, damaged, encrypted or of another kind"
+#: How a file begins that Git LFS has not fetched.
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True)
@@ -179,13 +181,17 @@ def map_file(path: Path) -> Content:
 
     Raises:
         UsageError: no such file, not a plain file, or not readable.
+        BundleError: a pointer of Git LFS lies in its place.
     """
     try:
         if not path.is_file():  # a folder, a pipe (which would block) or nothing
             what = "no such file" if not path.exists() else "not a file"
             raise UsageError(what, where=str(path), hint="check the path")
         with path.open("rb") as stream:
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+            content: Content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot be read: {reason}", where=str(path), hint="check the path and its rights") from error
+    if content[: len(_POINTER)] == _POINTER:
+        raise BundleError("a pointer of Git LFS, not the file itself", where=str(path), hint="run `git lfs pull`")
+    return content

@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from exporter.base.readers.base import map_file
+from exporter.base.readers.external import data_of
 from exporter.base.readers.framework import DTYPES
+from exporter.base.readers.kinds.onnx import read_onnx
 from exporter.base.readers.kinds.pdiparams import weights
 from exporter.base.registry import Registry
 from exporter.base.tensors import Array, TensorMap
 from exporter.bundle.drill.lengths import recurrent
 from exporter.bundle.drill.material import PROGRAMS
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings
-from exporter.export.lower.base import Artifact
+from exporter.export.lower.base import Artifact, is_program
 from exporter.prove.root_cause.taps.base import varint
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -41,8 +43,8 @@ def widen(artifact: Artifact, folder: Path, into: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(".pdiparams"):
             _widen_parameters(folder / name, target)
-        else:
-            program = PROGRAMS[artifact.format].parse((folder / name).read_bytes())
+        elif is_program(name):
+            program = PROGRAMS[artifact.format].parse(_whole(folder / name))
             program.widen()
             target.write_bytes(program.encode())
 
@@ -86,6 +88,23 @@ def _border() -> Iterator[None]:
         yield
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
         raise EngineRefused(f"{type(error).__name__}: {str(error).strip()[:300]}") from error
+
+
+def _whole(program: Path) -> bytes:
+    """The bytes of a program, with those tensors in it that lie in a file beside it."""
+    if not data_of(program).exists():
+        return program.read_bytes()
+    import onnx
+
+    model, content = onnx.load(program, load_external_data=False), map_file(data_of(program))
+    places = {weight.name: weight.pieces[0] for weight in read_onnx(program).weights if weight.file}
+    for tensor in model.graph.initializer:
+        if tensor.name in places:
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+            tensor.raw_data = content[slice(*places[tensor.name])]
+    whole: bytes = model.SerializeToString()
+    return whole
 
 
 def _widen_parameters(source: Path, target: Path) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from exporter.base.files import sha256_bytes
-from exporter.base.readers.base import Content, Weight
+from exporter.base.readers.external import lend
 from exporter.base.registry import Registry
 from exporter.base.tensors import Array
 from exporter.bundle.drill.programs.base import Program, Unplantable
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import StoredTensors, stored_tensors
 
 PROGRAMS: Registry[type[Program]] = Registry("exporter.bundle.drill.programs", "editable format")
 _PARAMETERS = ".pdiparams"
@@ -44,22 +44,21 @@ class Material:
         return Path(self.artifact.main).parent.as_posix()
 
     @cached_property
-    def _stored(self) -> tuple[dict[str, Weight], Content]:
-        return stored_weights(self.artifact.files, self.folder)
+    def _stored(self) -> StoredTensors:
+        return stored_tensors(self.artifact.files, self.folder)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The stored float32 tensors: the layer's own and what they were folded to, else all that are no scalar."""
-        weights, _ = self._stored
-        floats = [name for name, one in weights.items() if one.dtype == "float32" and one.pieces and not one.file]
+        weights = self._stored.weights
+        floats = [name for name, one in weights.items() if one.dtype == "float32" and one.pieces]
         folded = self.artifact.details.get("folded", {})
         own = [name for name in floats if name in self.layer or folded.get(name)]
         return tuple(own or [name for name in floats if weights[name].elements > 1])
 
     def array(self, name: str) -> Array:
         """A stored tensor as it was."""
-        weights, content = self._stored
-        return weights[name].array(content)
+        return self._stored.array(name)
 
     def stores(self, values: Iterable[str]) -> bool:
         """Whether one of these values is a stored tensor of the layer: no constant of the program."""
@@ -99,23 +98,29 @@ class Material:
     def write(self, into: Path) -> None:
         """Write the artifact with its fault below `into`, under the names that it has in the bundle."""
         (into / self.place).mkdir(parents=True, exist_ok=True)
-        storing = next((name for name in self.artifact.files if name.endswith(_PARAMETERS)), self.artifact.main)
+        changed = {self._file_of(name) for name in self._tensors}
         for name in self.artifact.files:
             target = into / name
             target.unlink(missing_ok=True)
             if name == self.artifact.main and self._edited:
                 target.write_bytes(self._edited.encode())
-            elif name == storing and self._tensors:
-                target.write_bytes(self._patched((self.folder / name).read_bytes()))
+            elif name in changed:
+                target.write_bytes(self._patched(name))
             else:
-                target.symlink_to((self.folder / name).resolve())
+                lend(self.folder / name, target)
 
-    def _patched(self, content: bytes) -> bytearray:
-        weights, _ = self._stored
-        patched = bytearray(content)
-        for name, value in self._tensors.items():
+    def _file_of(self, tensor: str) -> str:
+        """Return the file of the bundle that holds the numbers of a stored tensor."""
+        if beside := self._stored.weights[tensor].file:
+            return f"{self.place}/{beside}"
+        return next((name for name in self.artifact.files if name.endswith(_PARAMETERS)), self.artifact.main)
+
+    def _patched(self, file: str) -> bytearray:
+        """Return a file of the bundle with the other numbers of those tensors that it holds."""
+        patched = bytearray((self.folder / file).read_bytes())
+        for name, value in ((name, value) for name, value in self._tensors.items() if self._file_of(name) == file):
             raw, taken = value.tobytes(), 0
-            for start, stop in weights[name].pieces:
+            for start, stop in self._stored.weights[name].pieces:
                 patched[start:stop] = raw[taken : taken + stop - start]
                 taken += stop - start
             assert taken == len(raw) == 4 * math.prod(value.shape)  # noqa: S101  # the reader checked it

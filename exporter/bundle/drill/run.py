@@ -39,10 +39,12 @@ from exporter.bundle.drill.requests import (
 )
 from exporter.bundle.drill.result import INSIDE, Drilled, Planted
 from exporter.bundle.layout import GOLDEN
-from exporter.bundle.manifest import NAME, sealed
+from exporter.bundle.manifest import BOM, NAME, PROVENANCE, FileFacts, sealed
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.bundle.source import Source, source_in
+from exporter.bundle.stated import state_again
 from exporter.bundle.subject import refuse_contradiction, subject_of
+from exporter.bundle.version import content_version
 from exporter.engines.device import choose_device
 from exporter.export.lower.stored import stored_digests
 from exporter.process.job import Job, from_json, to_json
@@ -254,16 +256,18 @@ class Room:
         variant = content["variants"][self.variant]
         if self.wish.resealed:
             variant["weights"] = stored_digests(variant["files"], into)
-        # The spec asks for this variant alone, else all others would be missing. Neither a report nor what tells its
-        # origin stands beside it.
+        # The spec asks for this variant alone, else all others would be missing. No report stands beside it.
         content["variants"] = {self.variant: variant}
         content["spec"] |= {"formats": [variant["format"]], "precisions": ["fp32"]}
         content["verdict"] = "unverified"
-        content.pop("documents", None)
-        content["files"] = {
-            name: {"sha256": sha256_file(into / name), "size": (into / name).stat().st_size}
-            for name in (GOLDEN, *variant["files"])
-        }
+        files = {name: _facts(into / name) for name in (GOLDEN, *variant["files"])}
+        if not content["spec"].get("version"):
+            own = {name: files[name] for name in variant["files"]}
+            told = (content["spec"], content["parameters"], own, content["provenance"])
+            content["version"] = content_version(*told)
+        state_again(bundle, into, content, files)
+        files |= {name: _facts(into / name) for name in (PROVENANCE, BOM)}
+        content["files"] = {name: facts.model_dump() for name, facts in files.items()}
         write_bytes(into / NAME, sealed(content))
 
     @property
@@ -277,8 +281,12 @@ class Room:
         """The typical size of the first dimension, where an input has one that varies."""
         manifest = self.bundle.manifest
         names = [one.shape[0] for one in manifest.inputs if one.shape]
-        dims = [manifest.dims[name] for name in names if isinstance(name, str)]
+        dims = [manifest.dims[name] for name in names if isinstance(name, str) and name in manifest.dims]
         return next((dim["typical"] for dim in dims if dim["min"] < dim["max"]), 0)
+
+
+def _facts(path: Path) -> FileFacts:
+    return FileFacts(sha256=sha256_file(path), size=path.stat().st_size)
 
 
 def _file(place: Path, number: int) -> Path:

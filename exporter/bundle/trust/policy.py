@@ -6,6 +6,7 @@
         models: [digits, "resnet*/2.*"] # NAME or NAME/VERSION with * and ?; everything by default
         until: 2027-06-30               # the last day (UTC); without it, for ever
         signers: ["CN=release,*"]       # of a certificate: the subject or an alternative name of the signer's own
+        may_waive: true                 # the waivers in what it signs count; false by default
 
 A PEM file by itself is trusted for every model, for ever.
 """
@@ -19,7 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
 from exporter.base.errors import UsageError, first_fault
 from exporter.base.files import read_regular
@@ -40,6 +41,7 @@ class _Entry(BaseModel):
     models: Annotated[tuple[str, ...], Field(min_length=1)] = ("*",)
     until: date | None = None
     signers: Annotated[tuple[str, ...], Field(min_length=1)] = ("*",)
+    may_waive: Annotated[bool, Strict()] = False
 
     @model_validator(mode="after")
     def _one_kind(self) -> _Entry:
@@ -66,6 +68,7 @@ class Anchor:
     models: tuple[str, ...] = ("*",)
     until: date | None = None
     signers: tuple[str, ...] = ("*",)
+    may_waive: bool = False
 
     def may_sign(self, model: str, version: str) -> bool:
         """Whether it is trusted for this model; a pattern without a slash means every version."""
@@ -120,7 +123,9 @@ def _of_entry(entry: _Entry, file: Path) -> Anchor:
     if (key is None) == (entry.key is not None):
         kind = "a key" if entry.key else "a certificate"
         raise UsageError(f"is not {kind}, as the entry says", where=str(path), hint=f"mend the entry in {file}")
-    return Anchor(entry.name or Path(named).name, key, certificates, entry.models, entry.until, entry.signers)
+    return Anchor(
+        entry.name or Path(named).name, key, certificates, entry.models, entry.until, entry.signers, entry.may_waive
+    )
 
 
 def _material(path: Path) -> tuple[ec.EllipticCurvePublicKey | None, tuple[x509.Certificate, ...]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file, write_bytes
 from exporter.bundle.manifest import SIGNATURE
-from exporter.bundle.open import Bundle
+from exporter.bundle.open import Bundle, released_spec
 from exporter.bundle.trust import keys
 from exporter.bundle.trust.statement import Signature, authenticated, statement, written
 from exporter.bundle.trust.verify import files_in
@@ -36,10 +36,12 @@ def sign(bundle: Bundle, signer: Signer, into: Path | None = None, *, replace: b
     """Write the signature of a bundle that was opened, which is to say checked, into it or to a file beside it.
 
     Raises:
+        BundleError: it is not what a release of its spec writes.
         UsageError: the key or a certificate is none, or they do not belong together; or there is a signature already.
         EnvironmentLacks: the library that reads keys is not installed.
     """
     keys.require_library()
+    released_spec(bundle)
     place = _place(bundle, into, replace)
     key = keys.private_key(signer.key)
     chain = keys.certificates([signer.certificate, *signer.chain]) if signer.certificate else ()

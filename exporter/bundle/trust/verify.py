@@ -24,11 +24,15 @@ _MOST_MANIFEST = 64 << 20
 
 @dataclass(frozen=True)
 class Trusted:
-    """A bundle whose every file was signed by somebody trusted: who, and the manifest that was signed."""
+    """A bundle whose every file was signed by somebody trusted: who, and the manifest that was signed.
+
+    `may_waive`: whoever signed it is trusted with exemptions as well.
+    """
 
     signer: str
     manifest: Manifest
     files: int
+    may_waive: bool = False
 
 
 def verify(
@@ -53,7 +57,9 @@ def verify(
     refusals = [_refuses(maker.anchor, manifest, at) for maker in makers]
     if "" not in refusals:
         raise refusal(refusals[0], where)
-    return Trusted(makers[refusals.index("")].who, manifest, len(statement.files))
+    allowed = [maker for maker, why in zip(makers, refusals, strict=True) if not why]
+    may_waive = any(maker.anchor.may_waive for maker in allowed)
+    return Trusted(allowed[0].who, manifest, len(statement.files), may_waive)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence as Many
 
 from exporter.check.domain.values import (
     WEIGHT,
+    Const,
     Container,
     Dim,
     Instance,
@@ -65,7 +66,8 @@ def register(value: Value) -> None:
 def holds_weights(value: Value, certain: bool = False) -> bool:
     """Whether a layer, or one in it, has parameters of its own; unless `certain`, also if something is not known."""
     if isinstance(value, Instance):
-        inner = value.attributes.values()
+        # what a layer of one call only holds is the model's
+        inner = [held for held in value.attributes.values() if value.persistent or not getattr(held, "persistent", 0)]
         return any((type(each) is Value and not certain) or holds_weights(each, certain) for each in inner)
     if isinstance(value, Container):
         return any(holds_weights(each, certain) for each in value.parts())
@@ -76,6 +78,9 @@ def holds_weights(value: Value, certain: bool = False) -> bool:
 
 def mode_matters(value: Value, deep: int = 8) -> bool | None:
     """Whether a layer, or one in it, does something else in training mode; None if not all that it holds is known."""
+    if isinstance(value, Layer) and value.name.endswith(".Dropout") and (value.arguments or value.keywords):
+        share = value.given(0, "p")
+        return share.value != 0 if isinstance(share, Const) else None  # what a configuration says may be 0
     if isinstance(value, Layer):
         return any(each in value.name for each in _OF_TWO_MODES)
     if type(value) is Value or not deep:

@@ -186,9 +186,8 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
     else:
         items, further = (), [*one.items, *other.items, *further]
     rest = join_all(further) if further else None
-    grown = one.grown_in_branch or other.grown_in_branch
-    home, place = one.home or other.home, one.place or other.place
-    return Sequence(one.kind, items, rest, grown, home=home, place=place)
+    grown, made = one.grown_in_branch or other.grown_in_branch, min(one.made, other.made)
+    return Sequence(one.kind, items, rest, grown, made, home=one.home or other.home, place=one.place or other.place)
 
 
 def element(value: Container) -> Value:

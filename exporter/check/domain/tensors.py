@@ -42,7 +42,7 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     """What an arithmetic operator between two values gives, one of which is a tensor."""
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     sizes, closed = broadcast(tensors) if tensors else ((), True)
-    dtype, shaped = "bool" if boolean else of_pair(left, right), all(each.shaped for each in tensors)
+    dtype, shaped = "bool" if boolean else of_pair(left, right), all(each.shaped or not each.inputs for each in tensors)
     return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=shaped, dtype=dtype)
 
 

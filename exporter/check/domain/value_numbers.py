@@ -7,6 +7,7 @@ give a view, in a program nothing does.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping as Names
 
 from exporter.check.catalogue import Entry, entry
@@ -78,16 +79,44 @@ def _made_by(tensor: Tensor) -> Entry:
     return entry(str(operator))
 
 
-def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | None, node: ast.Subscript) -> str:
-    """A name, read further on, of a tensor that shares its data with one that `node` writes into; or nothing."""
+def still_needed(
+    part: tuple[Tensor, Value], names: Names[str, Value], function: ast.AST | None, node: ast.Subscript
+) -> str:
+    """A name, read further on, of a tensor that shares the data that `node` writes, of a tensor at an index; or ""."""
+    tensor, index = part
     mine, written = _bases(tensor), node.value.id if isinstance(node.value, ast.Name) else ""
     for name, other in names.items():
         if name == written or not isinstance(other, Tensor) or other is tensor:
+            continue
+        operator, *operands = other.value_number or ("",)
+        if operator == "item" and operands[0] is tensor and _are_apart(operands[1], index):
             continue
         shared = any(other is each for each in mine) or any(tensor is each for each in _bases(other))
         if shared and read_later(function, name, node):
             return name
     return ""
+
+
+def _are_apart(left: object, right: object) -> bool:
+    """Return whether two indices of one tensor surely take different parts of it: `x[:, 0:2]` and `x[:, 4:]`."""
+    both = [at.items if isinstance(at, Sequence) and at.kind == "tuple" else (at,) for at in (left, right)]
+    if any(isinstance(place, Const) and type(place.value) is not int for place in (*both[0], *both[1])):
+        return False  # an ellipsis or a new axis: the places do not belong to one another
+    pairs = ((_range(first), _range(second)) for first, second in zip(*both, strict=False))
+    return any(low and high and (low[1] <= high[0] or high[1] <= low[0]) for low, high in pairs)
+
+
+def _range(index: object) -> tuple[float, float] | None:
+    """From where to where an index goes along its axis, if that is known, and counted from the beginning."""
+    if isinstance(index, Const) and type(index.value) is int and index.value >= 0:
+        return index.value, index.value + 1
+    if not isinstance(index, Sequence) or index.kind != "slice":
+        return None
+    ends = [end.value if isinstance(end, Const) else -1 for end in index.items[:2]]
+    low, high = (usual if end is None else end for end, usual in zip(ends, (0, math.inf), strict=True))
+    if isinstance(low, int) and isinstance(high, (int, float)) and low >= 0 and high >= 0:
+        return low, high
+    return None
 
 
 def _base(tensor: Tensor) -> Tensor | None:

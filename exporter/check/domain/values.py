@@ -152,16 +152,16 @@ class Container(Value):
 
 @dataclass(eq=False, repr=False)
 class Sequence(Container):
-    """A list, tuple, set, range, LayerList and the like.
+    """A list, tuple, set, range, LayerList (`kind` is the qualified name of a class) and the like.
 
-    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `grown_in_branch`: an item was added
-    under a tensor condition.
+    `grown_in_branch`: an item was added under more tensor conditions and loops than the `made` that it was made under.
     """
 
     kind: str
     items: tuple[Value, ...] = ()
     rest: Value | None = None
     grown_in_branch: bool = False
+    made: int = 0
 
     @property
     def known(self) -> tuple[Value, ...]:

@@ -92,7 +92,7 @@ def _instance_attribute(run: Run, owner: Instance, name: str, node: ast.AST) -> 
         return owner.attributes.get(name, Const(False))
     if name in owner.attributes:
         if owner.persistent:
-            run.effects.read((id(owner.attributes), name))
+            run.effects.read((id(owner.attributes), name), (run.frame.module.tree, node))
         value = read_broken(run, owner.attributes[name], node)
         return value if owner.cls.is_layer else _of_object(run, owner, name, value, node)
     found = owner.cls.method(name)
@@ -192,7 +192,8 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST
         run.heap.write(owner.attributes, name, value)
     elif isinstance(owner, Layer):
         _set_mode(run, owner, name, value, node)
-    elif isinstance(owner, Instance):
+    elif isinstance(owner, Instance) and (run.forward or name != "training" or not owner.cls.is_layer):
+        # before an export `eval()` sets the mode anew
         if (setter := owner.cls.setter(name)) is not None:
             call_unseen(run, Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
         else:

@@ -73,9 +73,10 @@ def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], res
         value = run.evaluate(result)
     if length != 1:
         summarize(value)
+    made = run.now.branches + run.now.loops
     if length is not None and 0 < length <= 8 and kind != "generator":
-        return Sequence(kind, (value, *(fresh(value) for _ in range(length - 1))))
-    return Sequence(kind, (), value)
+        return Sequence(kind, (value, *(fresh(value) for _ in range(length - 1))), made=made)
+    return Sequence(kind, (), value, made=made)
 
 
 def _filtered(run: Run, generator: ast.comprehension, result: ast.expr) -> tuple[Value, ...] | None:

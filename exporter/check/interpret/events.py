@@ -27,8 +27,9 @@ from exporter.check.state.run import Run
 
 def emit_call(run: Run, name: str, call: Call, owner: Value | None = None) -> None:
     """A call of something of a library is a fact, except at import."""
-    for each in call.arguments:
-        read_content(run, each)
+    kept = isinstance(owner, Container) and owner.place is not None and name in ("list.append", "list.extend")
+    for each in call.arguments if name != "builtins.dict.fromkeys" and not kept else ():  # fromkeys reads keys alone
+        read_content(run, each)  # what takes in more and is kept itself is read where its items are
     if run.now.phase is Phase.MODULE:
         return
     node = call.node
@@ -133,7 +134,7 @@ def clash(run: Run, reason: str, name: str, node: ast.AST, value: Value, form: s
 
 
 def capture(run: Run, value: Value, node: ast.AST, by: str) -> Value:
-    """A tensor made outside the trace and registered nowhere, used in it, is a fact."""
-    if isinstance(value, Tensor) and value.origin == "eager":
+    """A tensor made outside the trace and registered nowhere, used in it, is a fact; so is a parameter's default."""
+    if isinstance(value, Tensor) and (by == "default" or value.origin == "eager"):  # one that forward itself has
         run.note(Captured, node, value, by)
     return value

@@ -42,7 +42,8 @@ def _display(run: Run, node: ast.List | ast.Set | ast.Tuple) -> Value:
             items += value.listed
         else:
             rest = iterate(run, value, part, "star")
-    return Sequence(kind, tuple(items)) if rest is None else Sequence(kind, (), join_all([rest, *items]))
+    made = run.now.branches + run.now.loops
+    return Sequence(kind, () if rest else tuple(items), rest and join_all([rest, *items]), made=made)
 
 
 def _dict(run: Run, node: ast.Dict) -> Value:

@@ -147,17 +147,16 @@ def _bind_parameters(run: Run, function: Function, call: Call) -> None:
     keywords = dict(call.keywords)
     for parameter, default in (*left, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
         given = keywords.pop(parameter.arg, None)
-        names[parameter.arg] = given if given is not None else _default(run, parameter, default)
+        names[parameter.arg] = given if given is not None else default_of(run, parameter, default)
     if spec.vararg is not None:
         names[spec.vararg.arg] = Sequence("tuple", call.arguments[len(positional) :])
     if spec.kwarg is not None:
         names[spec.kwarg.arg] = Mapping({key: each for key, each in keywords.items()})
 
 
-def _default(run: Run, parameter: ast.arg, default: ast.expr | None) -> Value:
-    if default is None:
-        return UNKNOWN
-    value = run.evaluate(default)
+def default_of(run: Run, parameter: ast.arg, default: ast.expr | None) -> Value:
+    """What a parameter holds that nothing is given for."""
+    value = UNKNOWN if default is None else run.evaluate(default)
     if isinstance(value, Container):
         # one object for all calls: what is added to it stays
         make_home(run, value, f"default of {parameter.arg}", (id(default), parameter.arg))

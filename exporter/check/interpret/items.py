@@ -103,7 +103,8 @@ def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
     if isinstance(container, Union):
         possible = [each for each in container.options if not isinstance(each, Const)]
         return join_all([item(run, each, index, node) for each in possible])
-    return Array() if isinstance(container, Array) else UNKNOWN
+    part = isinstance(index, Sequence) and index.kind == "slice"  # of one index, what has one axis gives a number
+    return Array() if isinstance(container, Array) and part else UNKNOWN
 
 
 def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
@@ -175,12 +176,11 @@ def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST)
     now, began = run.now, run.frame.began
     looping = now.depth - now.unrolled > began.depth - began.unrolled
     if looping or container.rest is not None:
-        known = () if container.rest is not None else container.items
-        every = (*known, *items)
+        every = items if container.rest is not None else (*container.items, *items)
         run.heap.change(container, rest=rest_with(container, *every) if every else container.rest, items=())
     else:
         run.heap.change(container, items=(*container.items, *items))
-    if now.converted and (now.loops or now.branches > began.branches):
+    if now.converted and (now.loops or now.branches > began.branches) and now.branches + now.loops > container.made:
         run.heap.change(container, grown_in_branch=True)
 
 
@@ -204,11 +204,13 @@ def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.S
         set_named(run, container.owner, index, value, node)
     elif isinstance(container, Tensor):
         tensor_written(run, container, node)
-        shared = still_needed(container, run.frame.names, run.frame.node, node)
+        shared = still_needed((container, index), run.frame.names, run.frame.node, node)
         if shared:
             run.note(Overwritten, node, shared)
         written = Tensor(container.sizes, container.closed, container.inputs)
+        tensors = [part for part in (container, value) if isinstance(part, Tensor) and part.inputs]
         written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
+        written.shaped = bool(tensors) and all(tensor.shaped for tensor in tensors)
         if isinstance(node.value, ast.Name) and node.value.id in run.frame.names:
             bind(run, node.value.id, written, node)
 

@@ -34,7 +34,8 @@ def _assign(run: Run, node: ast.Assign) -> None:
     first = node.targets[0]
     run.usage.bound = (node.value, first.id if isinstance(first, ast.Name) else "")
     begin = len(run.facts)
-    with run.effects.updating(first):
+    keys_alone = last_name(getattr(node.value, "func", first)) == "fromkeys"
+    with run.effects.reaching() if keys_alone else run.effects.updating(first):
         value = run.evaluate(node.value)
     for target in node.targets:
         assign(run, target, value)

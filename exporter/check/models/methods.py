@@ -68,7 +68,7 @@ def _tensor(run: Run, owner: Tensor, call: Call) -> Value:
     name = call.name
     if name in ("dim", "ndimension", "rank") and owner.closed:
         return Const(len(owner.sizes))
-    if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
+    if name in ("dim", "ndimension", "rank", "element_size") or (name.startswith("is_") and name != "is_empty"):
         return Scalar("int")
     if name == "item" and run.forward:
         number = ("number", owner)
@@ -280,7 +280,7 @@ def _instance(run: Run, owner: Instance, call: Call) -> Value:
     if name in _HOOKS and call.arguments:
         return _hook(run, owner, call)
     if name in ("train", "eval"):
-        run.heap.write(owner.attributes, "training", Const(name == "train"))
+        run.heap.write(owner.attributes, "training", Const(name == "train" and run.forward))
         return owner
     if name in ("sublayers", "children", "parameters", "buffers"):
         return Sequence("list", (), UNKNOWN)

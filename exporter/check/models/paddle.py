@@ -45,6 +45,13 @@ _PLAIN = frozenset(
     "in_dygraph_mode backward save load summary flops".split()
 )
 
+#: Where functions give tensors, as far as nothing else is known of them; of `paddle` itself all do.
+_OF_OPERATORS = tuple(
+    f"paddle.{space}"
+    for space in "nn.functional tensor linalg fft signal sparse geometric vision.ops incubate static.nn fluid.layers "
+    "static.create _C_ops audio.functional strings distribution nn.quant nn.utils".split()
+)
+
 
 def is_weightless(name: str, keywords: dict[str, Value]) -> bool:
     """Whether a layer of Paddle's, made with these keywords, has no parameters, or is a container."""
@@ -64,9 +71,11 @@ def is_layer_class(name: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a function gives no tensor."""
-    last = name.rpartition(".")[2]
-    return last in _PLAIN or last[:1].isupper() or last.startswith("is_") or ".distributed." in name
+    """Whether a function gives no tensor, or lies where nothing says that it does: `paddle.framework.…`."""
+    space, _, last = name.rpartition(".")
+    if last in _PLAIN or last[:1].isupper() or last.startswith(("is_", "_")):
+        return True
+    return space != "paddle" and not name.startswith(_OF_OPERATORS)
 
 
 def _paddle(run: Run, call: Call) -> Value:

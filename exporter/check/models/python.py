@@ -130,12 +130,12 @@ def make_sequence(run: Run, call: Call) -> Value:
         return Sequence("list", known)
     kind = name if name in ("list", "tuple", "set") else "set" if name == "frozenset" else "list"
     if not call.arguments:
-        return Sequence(kind)
+        return Sequence(kind, made=run.now.branches + run.now.loops)
     if isinstance(first, Shape) and name != "sorted":
         return replace(first, kind=kind)
     if first.listed is not None and name in ("list", "tuple"):
-        return Sequence(kind, first.listed)
-    return Sequence(kind, (), iterate(run, first, call.node, name))
+        return Sequence(kind, first.listed, made=run.now.branches + run.now.loops)
+    return Sequence(kind, (), iterate(run, first, call.node, name), made=run.now.branches + run.now.loops)
 
 
 def _in_order(given: Sequence) -> tuple[Value, ...]:
@@ -272,6 +272,7 @@ _MODELS = {
 FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
     **{f"builtins.{name}": model for model, names in _MODELS.items() for name in names.split()},
     **dict.fromkeys(("builtins.callable", "builtins.issubclass"), lambda run, call: Scalar("bool")),
+    "builtins.dict.fromkeys": lambda run, call: Mapping(rest=call.given(1)),
     "builtins.iter": lambda run, call: call.first,
     "builtins.next": lambda run, call: iterate(run, call.first, call.node, "next"),
     "builtins.type": lambda run, call: Class(call.first.cls) if isinstance(call.first, Instance) else UNKNOWN,

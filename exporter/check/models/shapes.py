@@ -29,8 +29,8 @@ def apply_operator(call: Call) -> Value:
         lead = call.tensor.sizes if call.tensor else ()
         return Sequence("tuple", (Tensor(lead, inputs=inputs), Tensor(lead, inputs=inputs)))
     sizes, closed = _sizes(known.sizes, call)
-    given = [value for value in call.every if isinstance(value, Tensor)]
-    shaped = bool(inputs) and all(tensor.shaped for tensor in given)  # made from dimensions alone
+    given = [part for value in call.every for part in (value, *value.parts()) if isinstance(part, Tensor)]
+    shaped = bool(inputs) and all(tensor.shaped or not tensor.inputs for tensor in given)  # made from dimensions alone
     boolean = known.dtype == "bool"
     return Tensor(sizes, closed, inputs, boolean=boolean, dtype=dtype_of(call), shaped=shaped)
 

@@ -77,15 +77,16 @@ def _parts(target: ast.expr) -> Iterator[ast.expr]:
 
 
 def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:
-    """Whether a name is read behind a node before it is given another value."""
+    """Whether a name is read behind a node, for more than its shape or dtype, before it is given another value."""
     if function is None:
         return False
     end = getattr(node, "end_lineno", 0)
     elsewhere = _other_sides(function, getattr(node, "lineno", 0))
+    described = {owner.value for owner in of_kind(function, ast.Attribute) if owner.attr in ("shape", "ndim", "dtype")}
     later = [
         (each.lineno, isinstance(each.ctx, ast.Store))
         for each in of_kind(function, ast.Name)
-        if each.id == name and each.lineno > end and each.lineno not in elsewhere
+        if each.id == name and each.lineno > end and each.lineno not in elsewhere and each not in described
     ]
     return bool(later) and not min(later)[1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ LIBRARIES = frozenset(
 #: What is looked into nevertheless, where a factory takes its model from there.
 _MODELS = ("paddle.vision.models",)
 _LAYERS = ("paddle.nn.", "paddle.vision.models.")
+_IMPORTS_PADDLE = re.compile(r"^\s*(import|from)\s+\w*paddle", re.MULTILINE)
 #: Base classes with a `forward` that is not a layer's.
 _NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch", "abc.", "typing.", "enum.")
 
@@ -66,7 +68,7 @@ class ClassInfo:
     def is_layer(self) -> bool:
         """Whether it derives from a layer; a class with a `forward` and a base that cannot be read is taken for one.
 
-        Not so in a file that imports PyTorch and never speaks of Paddle.
+        Not so in a file that imports PyTorch and not Paddle.
         """
         unread = False
         for one in self.family:
@@ -76,7 +78,7 @@ class ClassInfo:
                 if one.startswith(_NOT_LAYERS):
                     return False
                 unread = unread or one not in ("builtins.object", "object")
-        of_torch = "import torch" in self.module.text and "paddle" not in self.module.text
+        of_torch = "import torch" in self.module.text and not _IMPORTS_PADDLE.search(self.module.text)
         return unread and not of_torch and self.method("forward") is not None and "__init__" in self.methods
 
     @cached_property

@@ -162,8 +162,8 @@ def without_effect(statement: ast.stmt) -> bool:
         return statement.value is not None and _of_shape(statement.value)
     if isinstance(statement, ast.Expr):
         value = statement.value
-        tells = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _TELLING
-        return tells or isinstance(value, ast.Constant)
+        name = ast.unparse(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
+        return name in _TELLING or name.startswith(("check_", "validate_")) or isinstance(value, ast.Constant)
     return isinstance(statement, (ast.Assert, ast.Pass, ast.Raise))
 
 

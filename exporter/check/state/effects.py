@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from exporter.check.domain.contents import holds, inputs_of
-from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
+from exporter.check.domain.values import UNKNOWN, Dim, Instance, Value
 from exporter.check.facts import Changed, Site
+from exporter.check.source.reach import may_reach
 from exporter.check.source.syntax import inside, last_name, of_kind
 from exporter.check.state.heap import Held, Place
 
@@ -24,6 +25,10 @@ class Write(NamedTuple):
     varies: str
 
 
+#: Where a place is read: the module's tree, and the expression.
+Use: TypeAlias = tuple[ast.AST, ast.AST]
+
+
 @dataclass(eq=False, repr=False)
 class Access:
     """What a call did to one persistent place.
@@ -32,7 +37,8 @@ class Access:
     (`self.cache is None`, `self.seen.append`), True where it was used. `updated`: it was read for its own next value
     alone (`self.n = self.n + 1`). `reread`: the call read what it had written itself. `killed`: it was emptied before
     anything of it was read. `pushed` counts the items that the call put on a list and has not taken off. `guarded`: the
-    `if` that sets it asked for it. `keys` are those that the call wrote, `searched` whether it asked for any.
+    `if` that sets it asked for it. `uses` are the places where it was used, and `further` those where it was reread,
+    None where one is not known. `keys` are those that the call wrote, `searched` whether it asked for any.
     """
 
     read: bool | None = None
@@ -44,6 +50,8 @@ class Access:
     guarded: bool = False
     searched: bool = False
     pushed: int = 0
+    uses: list[Use | None] = field(default_factory=list)
+    further: list[Use | None] = field(default_factory=list)
     keys: set[Value] = field(default_factory=set)
 
 
@@ -83,7 +91,7 @@ class Effects:
 
     # ----------------------------------------------------------------------------------------------------------- reads
 
-    def read(self, place: Place) -> None:
+    def read(self, place: Place, use: Use | None = None) -> None:
         """A place was read; what the call wrote itself is its own."""
         if not self._recording():
             return
@@ -91,10 +99,14 @@ class Effects:
         if access.write is None:
             next_value = self._for_its_next(place)
             guards = place[1] in self.guards
-            access.read = bool(access.read) or not (self._reaching or guards or next_value)
+            used = not (self._reaching or guards or next_value)
+            if used:
+                access.uses.append(use)
+            access.read = bool(access.read) or used
             access.updated = access.updated or next_value
             access.guarded = access.guarded or guards
-        elif not self._reaching:
+        elif not self._reaching and not self._for_its_next(place):
+            access.further.append(use)
             access.reread = True
 
     def read_content(self, place: Place) -> None:
@@ -108,11 +120,15 @@ class Effects:
             access.updated = True
         else:
             access.read = access.reread = True
+            access.uses.append(None)
+            access.further.append(None)
 
     def read_again(self, place: Place | None) -> None:
         """What this call itself wrote is read, not only to be changed once more."""
         if not self._for_its_next(place):
-            self.of(place).reread = True
+            access = self.of(place)
+            access.reread = True
+            access.further.append(None)
 
     # ------------------------------------------------------------------------------------------------ writes and kills
 
@@ -131,9 +147,9 @@ class Effects:
         access = self.of(place)
         if access.write is None:
             access.before = before
-        elif value == access.before and certain:
-            access.write = None
-            return True
+        elif value == access.before:
+            access.write = None if certain else access.write._replace(varies="")  # on one way, nothing is kept
+            return certain
         return False
 
     def kill(self, place: Place | None) -> None:
@@ -196,9 +212,17 @@ class Effects:
         """When the call has ended: what it changed for the next one, and whether that may reach an output."""
         for access in self._accesses.values():
             if (write := access.write) is not None:
+                if _are_idle(access.uses):
+                    access.read = None  # it decides what is told, and no output
+                access.reread = access.reread and not _are_idle(access.further)
                 stale = access.read is not None and not (write.kind == "container" and access.read is False)
                 stale = stale or access.updated
                 yield Changed(write.site, write.what, _kind(access, write), stale, write.varies, reaches)
+
+
+def _are_idle(uses: list[Use | None]) -> bool:
+    """Whether there are uses, and none may reach an output."""
+    return bool(uses) and not any(use is None or may_reach(*use) for use in uses)
 
 
 def _kind(access: Access, write: Write) -> str:
@@ -221,4 +245,5 @@ def _varies_by(value: Value) -> str:
     """What of the inputs a value depends on: their `data`, their `shape` alone, or nothing."""
     if not inputs_of((value,)):
         return ""
-    return "shape" if isinstance(value, Tensor) and value.shaped else "data"
+    # as far as is known such a size is the same in each call
+    return "shape" if getattr(value, "shaped", isinstance(value, Dim) and not value.dynamic) else "data"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exporter.base.errors import ExitCode
-from exporter.cli.options import Debug, Digest, Json, Out, Quiet, Signature, Timeout, Trust
+from exporter.cli.options import Debug, Digest, Json, Out, Quiet, Signature, Timeout, Trust, Waivers
 from exporter.cli.run import Ending, Verb
 from exporter.cli.screen import unreleased
 
@@ -40,6 +41,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     trust: Trust = None,
     signature: Signature = None,
     digest: Digest = None,
+    accept_waivers: Waivers = False,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -57,29 +59,33 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     from exporter import pipeline
     from exporter.base.files import safe_relative
     from exporter.bundle.open import open_bundle, recorded_spec
+    from exporter.bundle.received import Receiver
     from exporter.bundle.subject import unfit
     from exporter.cli.outcome import conclude_matrix
     from exporter.cli.progress import setting
-    from exporter.cli.trust import Demands, demanded, refuse_exchanged
+    from exporter.cli.trust import Demands, proven, refuse_exchanged
     from exporter.deploy.handoff.write import Wish, hand_over
 
     with setting(quiet=quiet, timeout=timeout) as how:
-        expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
+        known = proven(bundle, Demands(tuple(trust or ()), signature, digest), how)
+        receiver = Receiver(accept_waivers or known.may_waive, bool(known.digest))
         opened = open_bundle(bundle)
         about = opened.manifest
-        refuse_exchanged(about.digest, expected, bundle)
+        refuse_exchanged(about.digest, known.digest, bundle)
         if why := unfit(opened):
             return unreleased(str(bundle), why, "handed over", as_json=as_json)
         recorded_spec(about)  # what it promises, the waivers among it, is what it says
         # The name is the bundle's word, and must not lead elsewhere.
         leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
         place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
-        matrix = pipeline.in_runtimes(bundle, runtime, how) if runtime is not None else None
+        matrix = pipeline.in_runtimes(bundle, runtime, how, receiver) if runtime is not None else None
         if matrix is not None:
             refuse_exchanged(matrix.digest, about.digest, bundle)
         if matrix is not None and matrix.exit is not ExitCode.PASSED:
             return conclude_matrix(matrix, bundle, as_json=as_json)
-        done = hand_over(opened, Wish(to, variant, model_version, matrix), place, how.importing(None))
+        done = hand_over(
+            opened, Wish(to, variant, model_version, matrix, receiver.accepts_waivers), place, how.importing(None)
+        )
     return _conclude(done, about.digest, as_json)
 
 
@@ -87,11 +93,13 @@ def _conclude(done: HandedOver, digest: str, as_json: bool) -> ExitCode:
     told = {"folder": str(done.folder), "target": done.target, "variant": done.variant, "digest": digest}
     if as_json:
         proof = {"verified_here": done.proof.verified, "how": done.proof.how, "written": done.new}
-        sys.stdout.write(json.dumps({**told, **proof}) + "\n")
+        rows = {} if done.rows is None else {"rows": asdict(done.rows)}
+        sys.stdout.write(json.dumps({**told, **proof, **rows}) + "\n")
     else:
         word = "yes" if done.proof.verified else "NO"
         there = "" if done.new else "it was there already, with the same content\n"
-        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{there}{done.folder}\n")
+        rows_told = "" if done.rows is None else f"{done.rows}\n"
+        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{rows_told}{there}{done.folder}\n")
     return ExitCode.PASSED
 
 

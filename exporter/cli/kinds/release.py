@@ -37,7 +37,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli.outcome import conclude
     from exporter.cli.progress import known_releases, setting
     from exporter.gate import release as reusing
-    from exporter.gate.reuse.release import Asked, Kept
+    from exporter.gate.reuse.records import Kept
     from exporter.pipeline import Taken
     from exporter.spec.read import read_spec
     from exporter.spec.reserved import CANDIDATE
@@ -47,7 +47,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     known = known_releases(cache, no_cache=no_cache, why=why)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         root = out or Path("artifacts")
-        found = known.find(Asked.of(wanted), root, how.say) if known else None
+        found = known.find(wanted.model_dump(mode="json"), root, how.say) if known else None
         if isinstance(found, Kept) and found.bundle.name != CANDIDATE:
             product = reusing.kept(found)
         else:

@@ -9,7 +9,7 @@ import typer
 
 from exporter.base.errors import Refusal, UsageError
 from exporter.cli import target as targets
-from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
+from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust, Waivers
 from exporter.cli.run import Ending, Verb
 
 _Bundle = Annotated[Path | None, typer.Argument(help="The folder of a bundle.", metavar="[BUNDLE]")]
@@ -56,6 +56,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     trust: Trust = None,
     signature: Signature = None,
     digest: Digest = None,
+    accept_waivers: Waivers = False,
     repro: _Repro = None,
     scramble: _Scramble = False,
     page: _Page = None,
@@ -81,11 +82,14 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     names are taken by their places; --dim and --values say what the program leaves open.
 
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
+
+    The waivers in BUNDLE are its maker's: they count with --accept-waivers, or where whoever signed it may waive.
     """
     from exporter import pipeline
+    from exporter.bundle.received import Receiver
     from exporter.cli.outcome import conclude_matrix, conclude_report, refuse_page, write_page
     from exporter.cli.progress import setting
-    from exporter.cli.trust import Demands, demanded, refuse_exchanged
+    from exporter.cli.trust import Demands, proven, refuse_exchanged
     from exporter.prove.proofs.base import Narrowing
 
     if reference is not None or artifact is not None or bundle is None:
@@ -108,19 +112,21 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             hint = "leave out --engines, --case, --without, --source, --repro, --page and --device"
             raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
         with setting(quiet=quiet, timeout=timeout) as how:
-            expected = demanded(bundle, demands, how)
-            matrix = pipeline.in_runtimes(bundle, runtime, how)
-        refuse_exchanged(matrix.digest, expected, bundle)
+            known = proven(bundle, demands, how)
+            receiver = Receiver(accept_waivers or known.may_waive, bool(known.digest))
+            matrix = pipeline.in_runtimes(bundle, runtime, how, receiver)
+        refuse_exchanged(matrix.digest, known.digest, bundle)
         return conclude_matrix(matrix, bundle, as_json=as_json)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
-        expected = demanded(bundle, demands, how)
+        known = proven(bundle, demands, how)
+        receiver = Receiver(accept_waivers or known.may_waive, bool(known.digest))
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
-        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
+        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source, receiver)
         if page is not None:
             signed = "signed by a key that is trusted here" if demands.trust else ""
             write_page(pipeline.with_facts(report, bundle, how, timed=bench, trusted=signed), page)
-    refuse_exchanged(report.digest, expected, bundle)
+    refuse_exchanged(report.digest, known.digest, bundle)
     return conclude_report(report, bundle, as_json=as_json)
 
 

@@ -15,16 +15,46 @@ from exporter.process.workers import Limits
 
 
 @dataclass(frozen=True)
+class RowEvidence:
+    """What was run: the engine, the cases whose rows were looked at, what stood beside them, numbers of rows, runs."""
+
+    engine: str
+    cases: tuple[str, ...]
+    beside: tuple[str, ...]
+    sizes: tuple[int, ...]
+    runs: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Whether rows of several requests may be computed in one run: along `dim`, `most` of them; and why, or why not."""
+
+    independent: bool
+    why: str
+    dim: str = ""
+    most: int = 0
+    evidence: RowEvidence | None = None
+
+    def __str__(self) -> str:
+        may = f"may be joined, up to {self.most} rows in one run" if self.independent else "are computed each alone"
+        return f"requests {may}: {self.why}"
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The variant of a bundle that is handed over.
 
-    `number` is the model's version in a repository of models; `limits` bind a child that a layout needs.
+    `number` is the model's version in a repository of models; `limits` bind a child that a layout needs. `rows` is what
+    was shown of its rows, for a server that could join requests; nothing allows that where it is None. Whoever hands it
+    over may accept the bundle's own waivers.
     """
 
     bundle: Bundle
     name: str
     number: int = 1
     limits: Limits = field(default_factory=Limits)
+    rows: Rows | None = None
+    accepts_waivers: bool = False
 
     @property
     def manifest(self) -> Manifest:
@@ -36,9 +66,14 @@ class Chosen:
         """The variant as the manifest has it."""
         return self.manifest.variants[self.name]
 
-    def files(self) -> dict[str, Path]:
-        """The artifact's files by their bare names."""
-        return {Path(name).name: self.bundle.folder / name for name in self.variant.files}
+    def files(self, folder: str = "") -> dict[str, Path]:
+        """The artifact's files by their bare names, behind the name of a folder that they are to lie in."""
+        return {f"{folder}{Path(name).name}": self.bundle.folder / name for name in self.variant.files}
+
+    @property
+    def program(self) -> Path:
+        """The artifact's file that an engine opens; others lie beside it."""
+        return self.bundle.folder / self.variant.artifact().main
 
 
 @dataclass(frozen=True)
@@ -58,12 +93,15 @@ class Target(ABC):
 
     `start` may name the model's `{name}` and its `{number}`. Where the target's folder is a repository of models,
     `versions` is the folder in it that holds the versions of one model, such as `model_repository/{name}`: what a
-    layout writes into `versions`/NUMBER belongs to that version, and everything else to all of them.
+    layout writes into `versions`/NUMBER belongs to that version, and everything else to all of them. `joins` says which
+    setting of a server has it compute requests of several clients in one run, where it has one; then `Chosen.rows` is
+    there.
     """
 
     formats: ClassVar[tuple[str, ...]]
     start: ClassVar[str]
     versions: ClassVar[str] = ""
+    joins: ClassVar[str] = ""
 
     def version_folder(self, chosen: Chosen) -> str:
         """The folder of this version in the repository; empty where the target's folder is none."""

@@ -13,8 +13,10 @@ from exporter.base.tensors import TensorMap
 from exporter.deploy.handoff.base import Chosen
 from exporter.prove.compare.outputs import compare_case, evidence_of
 from exporter.prove.verdict.claim import Claim, Evidence, Verdict
-from exporter.prove.verdict.waivers import waived
+from exporter.prove.verdict.waivers import covering, waived
 from exporter.spec.model import Waiver
+
+_ACCEPT = "give --accept-waivers, if the bundle's own waiver of it is yours as well"
 
 
 @dataclass(frozen=True)
@@ -36,21 +38,22 @@ def judge(chosen: Chosen, engine: str, got: Mapping[str, TensorMap], by: str) ->
     Cases are taken together only where all were run.
 
     Raises:
-        ModelError: an output is not what the bundle recorded, and no waiver of today covers it.
+        ModelError: an output is not what the bundle recorded, and no waiver covers it that holds today and is accepted.
     """
     manifest, goldens = chosen.manifest, chosen.bundle.goldens()
     cases = [case for case in goldens if case.name in got]
     if not cases:
         raise ModelError("the bundle records no plain case to run", where=by, hint="release it again")
     evidence = _evidence(chosen, engine, cases, goldens, got)
-    waivers = [Waiver.model_validate(waiver) for waiver in manifest.waivers]
-    verdict = waived(Verdict(frozenset(evidence), evidence), waivers, datetime.now(timezone.utc).date())
+    granted = [Waiver.model_validate(waiver) for waiver in manifest.waivers]
+    waivers, today = granted if chosen.accepts_waivers else [], datetime.now(timezone.utc).date()
+    verdict = waived(Verdict(frozenset(evidence), evidence), waivers, today)
     if not verdict.passed:
         claim = next(claim for claim in sorted(evidence) if verdict.of(claim).outcome.value not in ("match", "waived"))
         raise ModelError(
             f"{by} ran and does not give what the bundle recorded: {verdict.of(claim).reason}",
             where=str(claim),
-            hint="see exporter verify",
+            hint="see exporter verify" if covering(claim, granted, today) is None else _ACCEPT,
         )
     ratios = (found.metrics.get("error_ratio", 0.0) for found in evidence.values())
     return Ran(len(cases), max(ratios, default=0.0), manifest.budget)

@@ -154,18 +154,20 @@ class Interface:
         return an_array(flattened(given.get("data"), shape, name), datatype, name).reshape(shape)
 
     def _fits(self, name: str, size: int, wanted: int | str, sizes: dict[str, int]) -> None:
-        """A fixed size is this one; a dim is in its range, and of one size in the whole request."""
+        """A fixed size is this one; a dim is in its range, and of one size in the whole request, as in `past+1` too."""
         if isinstance(wanted, int):
             if size != wanted:
                 raise Refused(400, f"input {name}: a size is {said(size)} where the model takes {wanted}")
             return
-        dim = self.about["dims"][wanted]
-        if not dim["min"] <= size <= dim["max"]:
-            raise Refused(400, f"input {name}: {wanted} is {said(size)}, not {dim['min']} to {dim['max']}")
-        if size % dim.get("multiple_of", 1):
-            raise Refused(400, f"input {name}: {wanted} is {size}, no multiple of {dim['multiple_of']}")
-        if sizes.setdefault(wanted, size) != size:
-            raise Refused(400, f"input {name}: {wanted} is {size}, and {sizes[wanted]} in another place")
+        word, _, added = wanted.partition("+")
+        dim, more = self.about["dims"][word], int(added or 0)
+        low, high = dim["min"] + more, dim["max"] + more
+        if not low <= size <= high:
+            raise Refused(400, f"input {name}: {wanted} is {said(size)}, not {low} to {high}")
+        if (size - more) % dim.get("multiple_of", 1):
+            raise Refused(400, f"input {name}: {word} is {size - more}, no multiple of {dim['multiple_of']}")
+        if sizes.setdefault(word, size - more) != size - more:
+            raise Refused(400, f"input {name}: {word} is {size - more}, and {sizes[word]} in another place")
 
     def _in_range(self, declared: dict[str, Any], array: Any, sizes: dict[str, int]) -> None:
         """Whole numbers lie in the range that the model was proven for: an index beyond it is read from anywhere."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.base.errors import UsageError
+from exporter.base.tensors import dims_in, shape_at
 from exporter.bundle.manifest import Manifest, Tensor
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES
@@ -79,7 +80,7 @@ def _range(tensor: Tensor, manifest: Manifest) -> tuple[int | str, ...] | None:
     values = described.get("values", "") if isinstance(described, dict) else ""
     if not isinstance(values, str) or not values.startswith("integers"):
         return None
-    sizes = {size for described in manifest.inputs for size in described.shape}
+    sizes = dims_in(described.shape for described in manifest.inputs)
     dims = [parts(text)[0] for text in arguments(values)]
     bounds = tuple(text if dim else int(text) for dim, text in zip(dims, arguments(values), strict=True))
     return bounds if all(dim in sizes for dim in dims if dim) else None
@@ -87,7 +88,7 @@ def _range(tensor: Tensor, manifest: Manifest) -> tuple[int | str, ...] | None:
 
 def largest(shape: tuple[int | str, ...], manifest: Manifest) -> int:
     """How many values a tensor of the interface has at most."""
-    return math.prod(manifest.dims[size]["max"] if isinstance(size, str) else size for size in shape)
+    return math.prod(shape_at(shape, {name: sizes["max"] for name, sizes in manifest.dims.items()}))
 
 
 def server_source(name: str) -> bytes:

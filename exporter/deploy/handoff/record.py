@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from exporter import __version__
 from exporter.bundle.manifest import Tensor
-from exporter.deploy.handoff.base import Chosen, Proof
+from exporter.deploy.handoff.base import Chosen, Proof, Rows
 
 #: Its schema.
 SCHEMA = 2
@@ -63,6 +63,7 @@ class VersionRecord:
     bundle: BundleName
     variant: VariantName
     verified_here: Proof
+    rows: Rows | None = None
 
 
 _VERSION = TypeAdapter(VersionRecord)
@@ -108,6 +109,7 @@ class Record:
             BundleName(bundle.name, bundle.version, bundle.digest),
             VariantName(self.chosen.name, variant.format, variant.precision),
             self.verified_here,
+            self.chosen.rows,
         )
 
     def content(self) -> dict[str, object]:
@@ -117,15 +119,21 @@ class Record:
             "schema": SCHEMA,
             "target": self.target,
             "exporter": __version__,
-            **asdict(self.version),
+            **_version(self.version),
             "inputs": [_tensor(*pair) for pair in zip(bundle.inputs, variant.inputs, strict=True)],
             "outputs": [_tensor(*pair) for pair in zip(bundle.outputs, variant.outputs, strict=True)],
             "dims": bundle.dims,
             "waivers": list(bundle.waivers),
             "files": {name: facts.content() for name, facts in self.files.items()},
         }
-        versions = {path: asdict(version) for path, version in self.versions.items()}
+        versions = {path: _version(version) for path, version in self.versions.items()}
         return {**content, "versions": versions} if versions else content
+
+
+def _version(version: VersionRecord) -> dict[str, object]:
+    """Return a version as the record has it; `rows` is left out where nobody had to look."""
+    content = asdict(version)
+    return {key: value for key, value in content.items() if key != "rows" or value is not None}
 
 
 def version_number(path: str) -> int:

@@ -22,32 +22,41 @@ from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
 from exporter.bundle.subject import unfit
 from exporter.deploy.handoff import place as places
-from exporter.deploy.handoff.base import TARGETS, Chosen, Proof, Target
+from exporter.deploy.handoff.base import TARGETS, Chosen, Proof, Rows, Target
 from exporter.deploy.handoff.place import MANIFEST, README
 from exporter.deploy.handoff.record import Earlier, FileFacts, Record, VersionRecord, version_number
+from exporter.deploy.handoff.rows.decide import decide
 from exporter.deploy.runtimes.matrix import Matrix
 from exporter.process.workers import Setting
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for: the target, which variant, as which version of the model, and the runtimes to tell of."""
+    """What is asked for: the target, which variant, as which version of the model, and the runtimes to tell of.
+
+    `accepts_waivers`: what the bundle's own waivers cover may fail.
+    """
 
     target: str
     variant: str | None = None
     number: int | None = None
     matrix: Matrix | None = None
+    accepts_waivers: bool = False
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """A finished folder, the variant in it, whether it has been run here, and whether it was there before (`new`)."""
+    """A finished folder, the variant in it, whether it has been run here, and whether it was there before (`new`).
+
+    `rows` says whether a server may compute several requests in one run; None where the target is none that could.
+    """
 
     folder: Path
     target: str
     variant: str
     proof: Proof
     new: bool
+    rows: Rows | None = None
 
 
 def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> HandedOver:
@@ -69,10 +78,13 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
             f"{wish.target} holds one model, without versions", where="--model-version", hint="leave it out"
         )
     name = _variant(bundle, wish.target, plugin, wish.variant)
-    chosen = Chosen(bundle, name, wish.number or 1, setting.limits)
+    chosen = Chosen(bundle, name, wish.number or 1, setting.limits, accepts_waivers=wish.accepts_waivers)
     _refuse_bundle(out, bundle)
     with translated(out):
         there = places.earlier(out, wish.target)
+    if plugin.joins:
+        setting.say(f"looking whether rows of {name} follow from each other")
+        chosen = replace(chosen, rows=decide(chosen, setting))
     # Beside others in a repository: it may be a disk of its own, and a rename does not leave a disk.
     with sibling(out / "handoff" if there and plugin.versions else out) as draft:
         draft.mkdir()
@@ -86,7 +98,7 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
         proof = plugin.prove(draft, chosen, setting.limits)
         with translated(out):
             new = _put(draft, out, there, _Finished(plugin, wish, replace(record, verified_here=proof), version))
-    return HandedOver(out, wish.target, chosen.name, proof, new)
+    return HandedOver(out, wish.target, chosen.name, proof, new, chosen.rows)
 
 
 @dataclass(frozen=True)
@@ -210,6 +222,7 @@ def _readme(done: _Finished, versions: Mapping[str, VersionRecord]) -> str:
         f"From the bundle with the digest `{bundle.digest}`, variant {chosen.name}. {MANIFEST} lists every file, and",
         "which file of the bundle it is.",
         "",
+        *_joining(done.plugin, chosen.rows),
         "| | name in requests | dtype | shape |",
         "|:--|:--|:--|:--|",
         *(_row("input", *pair) for pair in zip(bundle.inputs, chosen.variant.inputs, strict=True)),
@@ -225,6 +238,13 @@ def _readme(done: _Finished, versions: Mapping[str, VersionRecord]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _joining(plugin: Target, rows: Rows | None) -> list[str]:
+    """Whether the server may compute several requests in one run, and the setting that would have it do so."""
+    if rows is None:
+        return []
+    return [f"Rows: {rows}.", "", f"What has the server join requests: {plugin.joins}.", ""]
 
 
 def _version_table(versions: Mapping[str, VersionRecord]) -> list[str]:

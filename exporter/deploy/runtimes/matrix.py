@@ -97,8 +97,12 @@ class Matrix:
         return "\n".join([*lines, *([""] if lines and reasons else []), *reasons])
 
 
-def try_runtimes(bundle: Bundle, runtimes: Sequence[Runtime], cache: Path, setting: Setting) -> Matrix:
+def try_runtimes(
+    bundle: Bundle, runtimes: Sequence[Runtime], cache: Path, setting: Setting, options: Sequence[str] = ()
+) -> Matrix:
     """Run the bundle's verify.py in each runtime; what cannot be built or run is a row that says so.
+
+    `options` are further ones of verify.py.
 
     Raises:
         UsageError: no variant of the bundle is for one of these engines.
@@ -117,7 +121,7 @@ def try_runtimes(bundle: Bundle, runtimes: Sequence[Runtime], cache: Path, setti
         setting.say(f"verifying in {runtime}")
         try:
             python = ensure(runtime, cache, setting.say)
-            rows.append(_row(runtime, _told(python, bundle.folder, runtime, setting)))
+            rows.append(_row(runtime, _told(python, bundle.folder, runtime, setting, options)))
         except EnvironmentLacks as error:
             rows.append(Row(str(runtime), why_not=error.what))
     about = bundle.manifest
@@ -141,7 +145,7 @@ class _Told:
     runs: tuple[_Judged, ...]
 
 
-def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> _Told:
+def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting, options: Sequence[str]) -> _Told:
     """Return what verify.py said.
 
     Raises:
@@ -154,7 +158,7 @@ def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> _To
     with scratch() as place:
         try:
             done = subprocess.run(
-                [*command, "--timeout", f"{limit:g}"],
+                [*command, *options, "--timeout", f"{limit:g}"],
                 cwd=place,
                 env={**variables, "TMPDIR": str(place)},
                 capture_output=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import UsageError, did_you_mean_file
-from exporter.base.tensors import TensorSpec
+from exporter.base.tensors import TensorSpec, dims_in
 from exporter.export.families.base import Family
 from exporter.export.families.child import LookRequest, look
 from exporter.export.families.factory import FAMILIES
@@ -119,7 +119,7 @@ def _filled(spec: TensorSpec, family: Family) -> dict[str, str | list[int | str]
 
 def _dims(inputs: Sequence[TensorSpec], given: Sequence[str]) -> dict[str, dict[str, int]]:
     ranges = {**DIMS, **dict(parse_dim(text) for text in given)}
-    used = dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str))
+    used = dims_in(one.shape for one in inputs)
     if lacking := [name for name in used if name not in ranges]:
         hint = f"give it: --dim {lacking[0]}=1..512"
         raise UsageError(f"nothing says how large '{lacking[0]}' may be", where="--dim", hint=hint)

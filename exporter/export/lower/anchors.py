@@ -21,6 +21,9 @@ Number: TypeAlias = tuple[int, int]
 #: Attributes that say where an operator was written or who needs its gradient, not what it computes.
 _SAY_NOTHING = ("op_callstack", "stop_gradient")
 
+#: Operators that are not fetched as they are.
+_ANCHORED = ("pd_op.scale", "pd_op.index_put", "pd_op.index_put_")
+
 
 def anchor_outputs(traced: Traced) -> None:
     """Put an `assign` behind each output whose operator Paddle would take for another's, and declare what is promised.
@@ -28,6 +31,9 @@ def anchor_outputs(traced: Traced) -> None:
     `x + 1` is a scale by 1 with a bias. `normalize_pir_program` takes any scale by 1 of an input or parameter for
     nothing but a name, and fetches `x` itself: the file then puts out another value than eager, without a word
     (`paddle/static/pir_io.py:318`, 3.3.1). It looks at the operator behind the fetch only.
+
+    What `index_put` gives keeps its memory from run to run where it is fetched, and the kernel copies `x` only into
+    memory that is new: the second run finds what the first has left (phi/kernels/cpu/index_put_kernel.cc, 3.3.1).
 
     Two outputs that are computed alike, `x % y` and `paddle.mod(x, y)`, become one value when the predictor loads the
     file (`common_subexpression_elimination_pass`), and the name of one of them is lost: of those each has one `assign`
@@ -46,7 +52,7 @@ def anchor_outputs(traced: Traced) -> None:
         if operator is None:
             return value
         count = repeats[value.id]
-        for _ in range(max(count, operator.name() == "pd_op.scale")):
+        for _ in range(max(count, operator.name() in _ANCHORED)):
             value = paddle.assign(value)
         return value
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.readers.base import ModelFacts
+from exporter.base.readers.external import DATA
 from exporter.base.tensors import TensorSpec
 from exporter.export.trace.traced import Traced
 
@@ -25,13 +26,15 @@ TRACING = "tracing"
 class Wish:
     """What is asked of a file.
 
-    An ONNX opset, the oldest Paddle (as `2.6`) that has to load it, names for its dims, and which writer of the format.
+    An ONNX opset, the oldest Paddle (as `2.6`) that has to load it, names for its dims, which writer of the format, and
+    the bytes of an ONNX file from which on its tensors lie beside it.
     """
 
     opset: int | None = None
     target: str | None = None
     inputs: tuple[TensorSpec, ...] = ()
     writer: str = "program"
+    data_over: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,14 @@ class Artifact:
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
 
 
+def is_program(file: str) -> bool:
+    """Return whether a variant's file is its program, and not the parameters that lie beside it."""
+    return not file.endswith((".pdiparams", ".bin", DATA))
+
+
 def main_file(files: Iterable[str]) -> str:
     """Of a variant's files the program, and not the parameters that lie beside it."""
-    return next(name for name in files if not name.endswith((".pdiparams", ".bin")))
+    return next(filter(is_program, files))
 
 
 class Format(ABC):

@@ -20,7 +20,7 @@ from exporter.base.errors import (
 )
 from exporter.base.files import room_explains
 from exporter.base.readers import read, refuse_others
-from exporter.base.readers.undecided import undecided_in_all
+from exporter.base.readers.undecided import Reach, reach_in_all
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorSpec, digest, load
 from exporter.export.lower.base import TRACING, Artifact, Format, Wish
@@ -63,7 +63,7 @@ class Conversion:
     """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors.
 
     `modules` are those that the children had loaded in the end: name -> file. `constants` are the outputs that no input
-    decides, in the trace and in every file.
+    decides, in the trace and in every file, and `sized` those that nothing but sizes decides.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -71,6 +71,7 @@ class Conversion:
     parameters: Mapping[str, str]
     modules: Mapping[str, str] = field(default_factory=dict)
     constants: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
 
     @property
     def output_names(self) -> list[str]:
@@ -136,10 +137,20 @@ def convert_all(
         if (artifact.format, precision) in spec.variants() and precision != "fp32"
     )
     files = {name: file for loaded in modules for name, file in loaded.items()}
-    constants = undecided_in_all(into / artifact.main for artifact in (*plain, *lowered))
-    for artifact in plain:  # a file that was made of a trace may have lost what leads to an output
-        constants &= frozenset(artifact.details.get("undecided", constants))
-    return Conversion((*plain, *lowered), traced.outputs, traced.parameters, files, tuple(sorted(constants)))
+    constants, sized = _without_values(into, (*plain, *lowered))
+    return Conversion((*plain, *lowered), traced.outputs, traced.parameters, files, constants, sized)
+
+
+def _without_values(into: Path, artifacts: Sequence[Artifact]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The outputs that no input decides, and those that nothing but sizes does, in the trace and in every file."""
+    reached = reach_in_all(into / artifact.main for artifact in artifacts)
+    for artifact in artifacts:  # a file that was made of a trace may have lost what leads to an output
+        if (trace := artifact.details.get("reach")) is not None:
+            reached = {name: max(how, Reach(trace.get(name, Reach.VALUES))) for name, how in reached.items()}
+    constants, sized = (
+        tuple(sorted(name for name, how in reached.items() if how == wanted)) for wanted in (Reach.NOTHING, Reach.SIZES)
+    )
+    return constants, sized
 
 
 def _traced(
@@ -334,7 +345,8 @@ def layer_and_wish(spec: Spec, checkpoint: Path | None) -> tuple[LayerSource, Wi
     """Return how a child builds and traces the layer of a spec, and what the spec asks of the files."""
     outputs = tuple(spec.outputs) if spec.outputs else None
     layer = LayerSource(spec.factory, checkpoint, spec.seed, outputs, fixed_dims(spec))
-    return layer, Wish(spec.opset, oldest_paddle(spec.targets), tuple(spec.input_specs()), spec.writer)
+    data_over = None if spec.external_data_mb is None else int(spec.external_data_mb * 1e6)
+    return layer, Wish(spec.opset, oldest_paddle(spec.targets), tuple(spec.input_specs()), spec.writer, data_over)
 
 
 def _called(job: Job[Q, A], name: str, request: Q, setting: Setting) -> A:

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.base.readers import read
 from exporter.base.readers.base import Content, ModelFacts, Weight, map_file
+from exporter.base.readers.external import refuse_misplaced
 from exporter.base.readers.kinds import openvino, pdiparams
-from exporter.base.tensors import digest
+from exporter.base.tensors import Array, digest
 from exporter.export.lower.base import main_file
 
 
-def stored_weights(
-    files: Sequence[str], folder: Path, facts: ModelFacts | None = None
-) -> tuple[dict[str, Weight], Content]:
-    """Every stored tensor by the file's name for it, and the bytes that hold them; `facts` if they were read before.
+@dataclass(frozen=True)
+class StoredTensors:
+    """What an artifact stores: each tensor's place by the file's name for it, and the files that hold the numbers."""
+
+    weights: Mapping[str, Weight]
+    contents: Mapping[str, Content]
+
+    def array(self, name: str, *, copy: bool = True) -> Array:
+        """The numbers of a tensor; raises as :meth:`exporter.base.readers.base.Weight.array`."""
+        weight = self.weights[name]
+        return replace(weight, file="").array(self.contents[weight.file], copy=copy)
+
+    def arrays(self) -> dict[str, Array]:
+        """The numbers of every tensor, by its name, as they lie in files that stay as they are."""
+        return {name: self.array(name, copy=False) for name in self.weights}
+
+
+def stored_tensors(files: Sequence[str], folder: Path, facts: ModelFacts | None = None) -> StoredTensors:
+    """Every stored tensor of these files; `facts` of the program if they were read before.
 
     Raises:
         BundleError: a file is damaged, or the two of a Paddle format do not belong together.
@@ -27,7 +44,7 @@ def stored_weights(
     declared = (facts or read(main)).weights
     if beside is not None:
         content = map_file(beside)
-        return pdiparams.named(content, str(beside), declared), content
+        return StoredTensors(pdiparams.named(content, str(beside), declared), {"": content})
     numbers = next((folder / name for name in files if name.endswith(".bin")), None)
     if numbers is not None:  # OpenVINO's, which says itself where each begins
         openvino.covered(declared, map_file(numbers), str(numbers))
@@ -36,12 +53,14 @@ def stored_weights(
     times = Counter(one.name for one in weights)
     # Subgraphs may use a name again; then its place tells them apart.
     named = {one.name if times[one.name] == 1 else f"{one.name}@{at}": one for at, one in enumerate(weights)}
-    return named, map_file(numbers or main)
+    refuse_misplaced(weights, main.parent)
+    apart = {weight.file: map_file(main.parent / weight.file) for weight in weights if weight.file}
+    return StoredTensors(named, {"": map_file(numbers or main), **apart})
 
 
 def stored_digests(files: Sequence[str], folder: Path, facts: ModelFacts | None = None) -> dict[str, str]:
-    """The digest of every stored tensor; raises as :func:`stored_weights`."""
-    weights, content = stored_weights(files, folder, facts)
+    """The digest of every stored tensor; raises as :func:`stored_tensors`."""
+    stored = stored_tensors(files, folder, facts)
     with ThreadPoolExecutor() as pool:  # hashing holds no lock
-        found = pool.map(lambda weight: digest(weight.array(content, copy=False)), weights.values())
-        return dict(zip(weights, found, strict=True))
+        digests = pool.map(lambda name: digest(stored.array(name, copy=False)), stored.weights)
+        return dict(zip(stored.weights, digests, strict=True))

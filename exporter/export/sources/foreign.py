@@ -16,13 +16,14 @@ from xml.etree.ElementTree import tostring
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import write_draft
-from exporter.base.readers import read, read_program
+from exporter.base.readers import read, refuse_others
 from exporter.base.readers.base import ModelFacts
+from exporter.base.readers.external import data_of, refuse_misplaced
 from exporter.base.readers.kinds import openvino
 from exporter.base.readers.xml import parse
 from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.stored import stored_digests, stored_weights
+from exporter.export.lower.stored import stored_digests, stored_tensors
 from exporter.process.job import job
 from exporter.process.workers import SINGLE_THREAD, Setting, call
 
@@ -59,7 +60,8 @@ def format_of(file: Path, where: str) -> str:
         UsageError: it is of no format that can be.
     """
     if not file.is_file():
-        raise UsageError("no such file", where=f"{where} {file}", hint="check the path")
+        what, hint = ("a folder", "name the file in it") if file.is_dir() else ("no such file", "check the path")
+        raise UsageError(what, where=f"{where} {file}", hint=hint)
     if (format := FORMATS.get(file.suffix)) is None:
         hint = f"give a file that ends in {', '.join(FORMATS)}"
         raise UsageError(f"'{file.suffix}' is no format that can be judged", where=f"{where} {file}", hint=hint)
@@ -78,14 +80,16 @@ def read_foreign(file: Path) -> ModelFacts:
     Raises:
         BundleError: it is damaged, truncated, or does more than compute.
     """
-    facts = read_program(file)
+    facts = read(file)
+    refuse_others(replace(facts, weights=()), str(file))
+    refuse_misplaced(facts.weights, file.parent)  # under whatever names: :func:`adopt` puts them where ours lie
     numbers = beside(file)
     if numbers is None or not facts.weights:
         return facts
     if not numbers.is_file():
         what = f"its numbers are not there: {numbers.name}, with {len(facts.weights)} tensors"
         raise BundleError(what, where=str(file), hint="put both files of the program side by side")
-    stored_weights((file.name, numbers.name), file.parent, facts)
+    stored_tensors((file.name, numbers.name), file.parent, facts)
     return facts
 
 
@@ -137,16 +141,16 @@ def _rearranged(theirs: Artifact, folder: Path, ours: Artifact, our_folder: Path
     """
     import numpy as np
 
-    weights, content = stored_weights(ours.files, our_folder)
+    stored = stored_tensors(ours.files, our_folder)
     known = {}
-    for name, weight in weights.items():
+    for name, weight in stored.weights.items():
         if weight.dtype == "float32" and weight.elements > 1:
-            known[np.sort(weight.array(content).ravel()).tobytes()] = ours.weights[name]
-    stored, numbers = stored_weights(theirs.files, folder)
+            known[np.sort(stored.array(name).ravel()).tobytes()] = ours.weights[name]
+    foreign = stored_tensors(theirs.files, folder)
     plain = set(ours.weights.values())
-    others = {name: weight for name, weight in stored.items() if theirs.weights[name] not in plain}
+    others = {name: weight for name, weight in foreign.weights.items() if theirs.weights[name] not in plain}
     moved = {
-        name: known.get(np.sort(weight.array(numbers).ravel()).tobytes())
+        name: known.get(np.sort(foreign.array(name).ravel()).tobytes())
         for name, weight in others.items()
         if weight.dtype == "float32" and weight.elements > 1
     }
@@ -189,7 +193,10 @@ def _rename_onnx(request: RenameRequest) -> None:
     used = {name for node in graph.node for name in (*node.input, *node.output)}
     used |= {tensor.name for tensor in graph.initializer}
     _rename_graph(graph, _all_names(request.names, used))
-    write_draft(request.into, model.SerializeToString(deterministic=True))
+    if any(weight.file for weight in read(request.file).weights):
+        onnx.save_model(model, request.into, save_as_external_data=True, location=data_of(request.into).name)
+    else:
+        write_draft(request.into, model.SerializeToString(deterministic=True))
 
 
 def _rename_graph(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:

@@ -13,9 +13,10 @@ from exporter.base.errors import ModelError
 from exporter.base.readers import named_parameters, read_program
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
 from exporter.base.tensors import Array
+from exporter.export.sources.fits import refuse_misfits
 from exporter.export.sources.in_place import without_writes
 from exporter.export.sources.legacy import translated
-from exporter.export.sources.recorded import with_recorded_lines
+from exporter.export.sources.recorded import note_place, with_recorded_lines
 from exporter.export.sources.replay import run_block
 
 if TYPE_CHECKING:
@@ -40,10 +41,11 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
             block = with_recorded_lines(read_operators(translated(path, Path(place))), path)
         else:
             block = read_operators(path)
+    refuse_misfits(block, program)
     block = without_writes(block)
     _refuse_state(block, program)
     stored = named_parameters(path, Path(parameters)) if facts.weights else {}
-    return _layer(block, stored, tuple(inputs))
+    return _layer(block, stored, tuple(inputs), program)
 
 
 def _refuse_state(block: Block, program: str) -> None:
@@ -59,7 +61,7 @@ def _refuse_state(block: Block, program: str) -> None:
             raise ModelError(what, where=program, hint="export the model in evaluation mode, or without what it keeps")
 
 
-def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str]) -> paddle.nn.Layer:
+def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str], program: str) -> paddle.nn.Layer:
     import paddle
 
     layer = paddle.nn.Layer()
@@ -72,7 +74,11 @@ def _layer(block: Block, stored: Mapping[str, Array], inputs: Sequence[str]) -> 
     def forward(self: paddle.nn.Layer, *arguments: paddle.Tensor) -> object:
         values = {number: _held(self, name) for number, name in held.items()}
         values.update(zip(numbers, arguments, strict=True))
-        results = run_block(block, values)
+        try:
+            results = run_block(block, values)
+        except Exception as error:
+            note_place(error, program)
+            raise
         return results[0] if len(results) == 1 else tuple(results)
 
     # `to_static` wants the inputs by name (Paddle 3.3.1, `FunctionSpec`).

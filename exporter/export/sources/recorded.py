@@ -25,6 +25,9 @@ Watcher: TypeAlias = Callable[[Operator, Sequence[Value], Run], Sequence[Value]]
 #: What an operator is called in a legacy program only: `elementwise_add` is `add` in PIR, `matmul_v2` is `matmul`.
 _PREFIX, _SUFFIX = re.compile(r"^(?:elementwise|reduce)_"), re.compile(r"(?:_v?\d|_)$")
 
+#: The attribute of an error that holds where in a program it arose.
+_PLACES = "exporter_places"
+
 _watchers: list[Watcher] = []
 
 
@@ -47,6 +50,17 @@ def run_watched(operator: Operator, values: Mapping[int, Value], run: Run) -> Se
         return watcher(operator, [values[number] for number in reads(operator) if number in values], run)
     finally:
         _watchers.append(watcher)
+
+
+def note_place(error: BaseException, place: str) -> None:
+    """Note on an error where in a program it arose: the innermost operator first, then the file."""
+    vars(error).setdefault(_PLACES, []).append(place)
+
+
+def noted_place(error: BaseException) -> str:
+    """Return where in which program an error arose; "" where it arose in no program that is a file."""
+    places: list[str] = vars(error).get(_PLACES, [])
+    return ", ".join(dict.fromkeys((*places[-1:], *places[:1])))
 
 
 def with_recorded_lines(block: Block, pdmodel: Path) -> Block:

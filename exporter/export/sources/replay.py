@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Block, Operator, TensorType
 from exporter.export.sources import arrays, by_python
-from exporter.export.sources.recorded import run_watched
+from exporter.export.sources.recorded import note_place, run_watched
 from exporter.export.sources.values import (
     Filled,
     Runner,
@@ -59,7 +59,11 @@ def run_block(block: Block, values: Values) -> list[Value]:
 
 def _run(operator: Operator, values: Values) -> Sequence[Value]:
     special = _SPECIAL.get(operator.name, _called)
-    return run_watched(operator, values, lambda: special(operator, values))
+    try:
+        return run_watched(operator, values, lambda: special(operator, values))
+    except Exception as error:
+        note_place(error, _place(operator))
+        raise
 
 
 def _called(operator: Operator, values: Values) -> Sequence[Value]:
@@ -77,8 +81,11 @@ def _unknown(operator: Operator) -> ModelError:
 
 
 def _wrong(operator: Operator, what: str) -> ModelError:
-    place = f"operator {operator.index}, {operator.name}" + (f", of {operator.line}" if operator.line else "")
-    return ModelError(what, where=place, hint=_HINT)
+    return ModelError(what, where=_place(operator), hint=_HINT)
+
+
+def _place(operator: Operator) -> str:
+    return f"operator {operator.index}, {operator.name}" + (f", of {operator.line}" if operator.line else "")
 
 
 def arguments_of(operator: Operator, parameters: Sequence[Parameter], values: Mapping[int, Value]) -> list[Value]:

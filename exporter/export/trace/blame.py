@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exporter.base.errors import ExporterError, ModelError
+from exporter.export.sources.recorded import noted_place
 from exporter.paddle.user_line import error_line, quoted_line
 
 #: C++ parsers of the operators that were sunk in Paddle 3.2 say this of a legacy program's variables.
@@ -27,8 +28,10 @@ def blamed(stage: str, layer: Any = None) -> Iterator[None]:
         raise
     except BaseException as error:  # of any type: user code and Paddle raised it
         text = str(error)
-        where = error_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
-        raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error
+        owner = f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else ""
+        in_file = noted_place(error)
+        where, hint = in_file or error_line(error) or owner, _hint(text, of_file=bool(in_file))
+        raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=hint) from error
 
 
 @contextlib.contextmanager
@@ -71,7 +74,8 @@ def _what(error: BaseException, text: str) -> str:
     return said if said.startswith(kind) else kind + said
 
 
-def _hint(text: str) -> str:
+def _hint(text: str, *, of_file: bool) -> str:
     if _SUNK.search(text):
         return "leave pdmodel out of formats; pir and onnx do not have this limit"
-    return "run with --debug for Paddle's whole message; `exporter check` names constructs that cannot be traced"
+    further = "inspect` lists the file's operators" if of_file else "check` names constructs that cannot be traced"
+    return f"run with --debug for Paddle's whole message; `exporter {further}"

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import ModelError, NotATensor, UsageError, did_you_mean
-from exporter.base.tensors import TensorSpec
+from exporter.base.tensors import TensorSpec, split_size
 from exporter.export.trace.blame import blamed, placed_at_forward
 from exporter.export.trace.called import take_by_position
 from exporter.export.trace.fixes import fixes_in_force
 from exporter.export.trace.layer import digests
 from exporter.export.trace.owned import refuse_strangers
 from exporter.export.trace.structure import leaves, numbered, output_names
+from exporter.export.trace.walks import walks_ended
+from exporter.paddle.user_line import quoted_line
 
 if TYPE_CHECKING:
     import paddle
@@ -86,9 +88,13 @@ def trace(
 
     bound = bind_inputs(layer, inputs)
     # Lists, not tuples: a tuple with None fails in InputSpec (3.3.1).
-    shapes = [[fixed.get(dim) if isinstance(dim, str) else dim for dim in one.shape] for one in bound]
+    shapes = [[_fixed(dim, fixed) for dim in one.shape] for one in bound]
     input_spec = [paddle.static.InputSpec(shape, one.dtype, one.name) for shape, one in zip(shapes, bound, strict=True)]
-    with blamed("trace", layer), fixes_in_force("pir"):  # a legacy program's session has its own in force
+    with (
+        blamed("trace", layer),
+        fixes_in_force("pir"),
+        walks_ended(),
+    ):  # a legacy program's session has its own in force
         # backend and full_graph are given, or SOT or CINN may take over.
         static = paddle.jit.to_static(layer, input_spec=input_spec, backend=None, full_graph=True)
         program = static.forward.concrete_program
@@ -99,6 +105,12 @@ def trace(
     with placed_at_forward(layer):
         outputs, native = _outputs(structure, names, {one.name for one in bound})
     return Traced(tuple(inputs), outputs, native, digests(layer), static)
+
+
+def _fixed(size: int | str, fixed: Mapping[str, int]) -> int | None:
+    """A size of an InputSpec; None where it varies."""
+    dim, more = split_size(size)
+    return more if not dim else fixed[dim] + more if dim in fixed else None
 
 
 def _outputs(
@@ -122,6 +134,7 @@ def _outputs(
                 hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
             )
         _refuse_alias(leaf, name, seen, inputs)
+        _refuse_list(leaf, name)
         dtype = str(leaf.dtype).rpartition(".")[2].lower()
         specs.append(TensorSpec(name, _dtype_name(dtype), tuple(leaf.shape)))
     order = [int(number) for number in paddle.utils.flatten(numbered(structure))]
@@ -141,6 +154,17 @@ def _refuse_alias(leaf: Any, name: str, seen: dict[int, str], inputs: set[str]) 
         raise ModelError(
             f"output '{name}' is an input that forward returns untouched, which the predictor cannot serve",
             hint="do not return it, or return a copy made by an operator, such as x + 0",
+        )
+
+
+def _refuse_list(leaf: Any, name: str) -> None:
+    """A list to which a loop of the program appends is an array of tensors there, which no file gives (3.3.1)."""
+    if hasattr(leaf, "is_dense_tensor_array_type") and leaf.is_dense_tensor_array_type():
+        operator = leaf.get_defining_op()
+        raise ModelError(
+            f"output '{name}' is a list that grows in a loop of the program, not a tensor",
+            where=quoted_line("\n".join(operator.callstack)) if operator else "",
+            hint="compute on the whole tensor; or make a tensor of the list, by `paddle.stack` or `paddle.concat`",
         )
 
 

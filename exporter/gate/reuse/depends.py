@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import sysconfig
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from exporter.base.errors import ExporterError
-from exporter.base.files import TEMPORARY, sha256_bytes, sha256_file
-from exporter.base.watch import Seen, listing, not_seen
+from exporter.base.files import TEMPORARY, sha256_bytes
+from exporter.base.watch import Seen
+from exporter.gate.project import content_of, stamp_of
 
 _KERNEL = ("/proc", "/sys", "/dev")
 
@@ -29,76 +29,65 @@ class Depends:
 
     files: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
-    made: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()
+    made: Sequence[str] = ()
+    hidden: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, seen: Seen, made: Iterable[Path], named: Iterable[str], counted: Collection[str]) -> Depends:
+        """Keep of what was seen all but what lies below `made`, belongs to the installation, or is `counted`.
+
+        Files of the patterns `named` count in any case.
+        """
+        results = sorted({str(path.absolute()) for path in made})
+        leave = (*_KERNEL, *_installed(), *(f"{path}/" for path in results), f"{tempfile.gettempdir()}/exporter-run-")
+        patterns = {pattern: _files(pattern) for pattern in named}
+        read = {path for path in seen.read if not path.startswith(leave) and "__pycache__" not in Path(path).parts}
+        read |= {os.path.abspath(path) for paths in patterns.values() for path in paths}  # noqa: PTH100 - of a link, its name
+        files = {_short(path): content_of(path) for path in sorted(read) if os.path.relpath(path) not in counted}
+        folders = [path for path in sorted(seen.listed) if not f"{path}/".startswith(leave)]
+        own = [_short(path) for path in results]
+        return cls(
+            files,
+            {_short(path): _names_in(path, own) for path in folders},
+            {pattern: _digest(paths) for pattern, paths in patterns.items()},
+            own,
+            sorted(seen.hidden),
+        )
 
     def difference(self) -> str:
-        """The first thing that is not as it was, in words; empty where all is."""
-        return next(self._differences(), "")
-
-    def _differences(self) -> Iterator[str]:
+        """Name the first thing that is not as it was; return an empty text where all is."""
         for name, digest in self.files.items():
-            if _digest(Path(name)) != digest:
-                yield f"{name} {'changed' if os.path.lexists(name) else 'is gone'}"
+            if content_of(name) != digest:
+                return f"{name} {'changed' if os.path.lexists(name) else 'is gone'}"
         for name, digest in self.folders.items():
-            if _listing(Path(name), self.made) != digest:
-                yield f"other files lie in {name}"
+            if _names_in(name, self.made) != digest:
+                return f"other files lie in {name}"
         for pattern, digest in self.patterns.items():
-            if _digest_of_names(_named(pattern)) != digest:
-                yield f"'{pattern}' names other files"
+            if _digest(_files(pattern)) != digest:
+                return f"'{pattern}' names other files"
+        return ""
 
+    def changed_since(self, moment: int) -> str:
+        """Name the first file that changed after a moment (ns): nobody knows whether it was read before or after."""
+        stamps = {name: stamp_of(name) for name, digest in self.files.items() if digest}
+        return next((name for name, stamp in stamps.items() if stamp is None or stamp[2] >= moment), "")
 
-def depends(seen: Seen, made: Iterable[Path], named: Iterable[str], counted: Collection[str]) -> Depends:
-    """What was seen but for what lies below `made`, belongs to the installation, or is `counted` with the project.
+    def seen(self) -> Seen:
+        """Return what was seen then, for whoever asks now."""
+        read, listed = ({str(Path.cwd() / name) for name in names} for names in (self.files, self.folders))
+        return Seen(read, listed, set(self.hidden))
 
-    Files of the patterns `named` count in any case.
-    """
-    patterns = {pattern: _named(pattern) for pattern in named}
-    results = tuple(sorted({str(path.absolute()) for path in made}))
-    leave = (*_KERNEL, *_installed(), *(f"{path}/" for path in results), f"{tempfile.gettempdir()}/exporter-run-")
-    read = [path for path in sorted(seen.read) if not path.startswith(leave)]
-    read += [os.path.abspath(path) for paths in patterns.values() for path in paths]  # noqa: PTH100 - no link is followed
-    folders = [path for path in sorted(seen.listed) if not f"{path}/".startswith(leave)]
-    own = tuple(map(_short, results))
-    return Depends(
-        {
-            _short(path): digest
-            for path in read
-            if os.path.relpath(path) not in counted and (digest := _digest(Path(path)))
-        },
-        {_short(path): digest for path in folders if (digest := _listing(Path(path), own))},
-        own,
-        {pattern: _digest_of_names(paths) for pattern, paths in patterns.items()},
-        tuple(sorted(seen.hidden)),
-    )
+    @property
+    def believed(self) -> str:
+        """What the spec's `depends` is believed for, in words; empty where it is not needed."""
+        return f"its `depends` answers for what {', '.join(self.hidden)} may have read" if self.hidden else ""
 
-
-def too_little_seen(seen: Seen, named: Sequence[str]) -> str:
-    """Why nobody knows what was read, in words; empty where it is known, or the spec's patterns name it."""
-    if seen.blind:
-        return "a child did not tell what it read"
-    return not_seen(seen.hidden) if seen.hidden and not named else ""
-
-
-def excused(known: Depends) -> str:
-    """What the spec's `depends` was believed for, in words; empty where it was not needed."""
-    return f"its `depends` answers for what {listing(known.hidden)} may have read" if known.hidden else ""
-
-
-def read_depends(content: Any) -> Depends:
-    """From JSON; raises ValueError or LookupError where it is none."""
-    files, folders, patterns = (dict(content[name]) for name in ("files", "folders", "patterns"))
-    made, hidden = (tuple(content[name]) for name in ("made", "hidden"))
-    pairs = [text for pairs in (files, folders, patterns) for pair in pairs.items() for text in pair]
-    if not all(isinstance(text, str) for text in (*made, *hidden, *pairs)):
-        raise ValueError("not what was seen")
-    return Depends(files, folders, made, patterns, hidden)
-
-
-def changed_since(moment: int, known: Depends) -> str:
-    """The first file that changed after a moment (ns): nobody knows whether it was read before or after."""
-    return next((name for name in known.files if Path(name).stat().st_ctime_ns >= moment), "")
+    def unknown(self, named: Sequence[str]) -> str:
+        """Say who may have read unseen, unless the patterns that a spec names answer for it."""
+        if not self.hidden or named:
+            return ""
+        return f"nobody sees which files {', '.join(self.hidden)} may have read: name them in the spec's `depends`"
 
 
 @cache
@@ -115,30 +104,20 @@ def _short(path: str) -> str:
     return path.removeprefix(f"{Path.cwd()}/") or "."
 
 
-def _digest(path: Path) -> str:
-    """Of a regular file; empty for what is none or cannot be read."""
-    try:
-        return sha256_file(path) if path.is_file() and "__pycache__" not in path.parts else ""
-    except (OSError, ExporterError):
-        return ""
-
-
-def _listing(path: Path, made: Iterable[str]) -> str:
-    """Of the names in a folder, without the folders of results and drafts; empty where there is none."""
-    folder = path.absolute()
+def _names_in(folder: str, made: Iterable[str]) -> str:
+    """Return a digest of the names in a folder, but for folders of results and drafts; empty where there is none."""
+    place = Path(folder).absolute()
     inside = (Path(result).absolute() for result in made)
-    own = {part for result in inside if result.is_relative_to(folder) for part in result.relative_to(folder).parts[:1]}
-    try:
-        names = sorted(name for name in os.listdir(path) if name not in own and not name.startswith(TEMPORARY))  # noqa: PTH208
-    except OSError:
-        return ""
-    return _digest_of_names(names)
+    own = {result.relative_to(place).parts[0] for result in inside if result != place and result.is_relative_to(place)}
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)  # noqa: PTH208
+        return _digest(name for name in names if name not in own and not name.startswith(TEMPORARY))
+    return ""
 
 
-def _named(pattern: str) -> list[str]:
-    """The files of a pattern, in order."""
-    return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207 - absolute ones too
+def _files(pattern: str) -> list[str]:
+    return [path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)]  # noqa: PTH113, PTH207 - absolute ones too
 
 
-def _digest_of_names(names: Iterable[str]) -> str:
-    return sha256_bytes("\0".join(names).encode("utf-8", "surrogateescape"))
+def _digest(names: Iterable[str]) -> str:
+    return sha256_bytes("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))

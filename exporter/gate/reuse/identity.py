@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
 import sys
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from exporter.base import machine
 from exporter.base.files import sha256_bytes
+from exporter.gate.project import digest_below
 from exporter.gate.reuse.packages import packages
 
 #: Facts by name, each a text or texts by name.
@@ -23,25 +23,13 @@ Facts: TypeAlias = Mapping[str, str | Mapping[str, str]]
 _PLAIN = re.compile(r"[\w.,:+-]{0,20}")
 #: Variables of shells, terminals, sign-ins and CI jobs, which are others in each run (docs/cache.md lists them). All
 #: others count.
-PASSING = (
-    *(
-        "_",
-        "CLICOLOR*",
-        "COLUMNS",
-        "COLORTERM",
-        "FORCE_COLOR",
-        "NO_COLOR",
-        "DBUS_SESSION_BUS_ADDRESS",
-        "DISPLAY",
-        "HOSTNAME",
-        "INVOCATION_ID",
-        "LINES",
-    ),
-    *("LOGNAME", "LS_COLORS", "MAIL", "OLDPWD", "PS1", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "WINDOWID"),
-    *("VIRTUAL_ENV*", "SSH_*", "SUDO_*", "TERM_*", "TMUX*", "XDG_*", "WSL*", "EXPORTER_*", "PYTEST_*", "PRE_COMMIT*"),
-    *("ACTIONS_*", "BUILD_*", "CI", "CI_*", "GITHUB_*", "GITLAB_*", "JENKINS_*", "JOB_*", "NODE_NAME", "RUNNER_*"),
-    *("AWS_*", "GIT_*", "*_PASSWORD", "*_SECRET", "*_TOKEN", "STAGE_NAME", "WORKSPACE*", "HUDSON_*", "EXECUTOR_NUMBER"),
+PASSING = tuple(
+    "_ CLICOLOR* COLUMNS COLORTERM FORCE_COLOR NO_COLOR DBUS_SESSION_BUS_ADDRESS DISPLAY HOSTNAME INVOCATION_ID LINES "
+    "LOGNAME LS_COLORS MAIL OLDPWD PS1 PWD SHELL SHLVL TERM TMPDIR USER WINDOWID VIRTUAL_ENV* SSH_* SUDO_* TERM_* "
+    "TMUX* XDG_* WSL* EXPORTER_* PYTEST_* PRE_COMMIT* ACTIONS_* BUILD_* CI CI_* GITHUB_* GITLAB_* JENKINS_* JOB_* "
+    "NODE_NAME RUNNER_* AWS_* GIT_* *_PASSWORD *_SECRET *_TOKEN STAGE_NAME WORKSPACE* HUDSON_* EXECUTOR_NUMBER".split()
 )
+_PASSES = re.compile("|".join(map(translate, PASSING)))
 
 
 def identity(device: str) -> Facts:
@@ -53,15 +41,11 @@ def identity(device: str) -> Facts:
         "the system": f"{platform.platform()} {' '.join(platform.libc_ver())}",
         "the CPU": f"{about['model']}: {' '.join(about['abilities'])}",
         "package": packages(),
-        "variable": {name: _shown(value) for name, value in sorted(os.environ.items()) if not _passes(name)},
+        "variable": {name: _shown(value) for name, value in sorted(os.environ.items()) if not _PASSES.match(name)},
     }
     if device != "cpu":
         facts["a GPU"] = {str(at): str(gpu) for at, gpu in enumerate([*machine.gpus(), machine.driver()])}
     return facts
-
-
-def _passes(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in PASSING)
 
 
 def _shown(value: str) -> str:
@@ -82,22 +66,7 @@ def difference(before: Facts, now: Facts) -> str:
     return ""
 
 
-def read_facts(content: Any) -> Facts:
-    """Return the facts of a record; what is no text stays what it is, and so differs from each fact of now.
-
-    Raises:
-        TypeError, ValueError: they are no facts by name.
-    """
-    return dict(content)
-
-
 @cache
 def code_digest() -> str:
     """A digest of every file of this package."""
-    root, hashed = Path(__file__).parents[2], hashlib.sha256()
-    for folder, inner, names in os.walk(root):
-        inner[:] = sorted(name for name in inner if name != "__pycache__")
-        for name in sorted(names):
-            path = Path(folder, name)
-            hashed.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return hashed.hexdigest()
+    return digest_below(str(Path(__file__).parents[2]))

@@ -10,11 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from exporter.base.bounded_json import parse_json
+from exporter.gate.project import digest_below
 
 #: This package as it is installed: its code counts by itself, wherever it was imported from.
 _OURS = "paddle_exporter"
-#: Code and data of a package that was installed in place, and nothing of tools.
-_NO_CODE = frozenset(("__pycache__", ".git", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"))
 
 
 @cache
@@ -22,29 +21,23 @@ def packages() -> dict[str, str]:
     """Return for each package a digest of its RECORD, and for what is in none a digest of its files."""
     digests, own = dict[str, str](), set[str]()
     for place in _places():
-        recorded, loose = set[str](), list[Path]()
-        for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
-            if entry.name.endswith((".dist-info", ".egg-info")):
-                name, record = _name(entry.name), Path(entry.path, "RECORD")
-                recorded.add(entry.name)
-                if record.is_file():
-                    raw = record.read_bytes()
-                    digests.setdefault(name, hashlib.sha256(raw).hexdigest())
-                    recorded |= {_top(line) for line in raw.decode("utf-8", "replace").splitlines()}
-                own |= _in_place(Path(entry.path)) if name.partition(" ")[0] != _OURS else set()
-            elif entry.name != "__pycache__":
-                loose.append(Path(entry.path))
-        for path in loose:
-            if path.name not in recorded:
-                digests[f"{path.name} in {place}"] = _digest(path)
-    for folder in sorted(own):
-        digests[folder] = _digest(Path(folder))
-    return dict(sorted(digests.items()))
-
-
-def _top(line: str) -> str:
-    """Return the first part of a path in a RECORD."""
-    return line.partition("/")[0].partition(",")[0]
+        names, recorded = sorted(os.listdir(place)), {"__pycache__"}  # noqa: PTH208 - of many
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
+            recorded.add(name)
+            package = name.rpartition(".")[0].replace("-", " ", 1)
+            record = Path(place, name, "RECORD")
+            if record.is_file():
+                raw = record.read_bytes()
+                digests.setdefault(package, hashlib.sha256(raw).hexdigest())
+                lines = raw.decode("utf-8", "replace").splitlines()
+                recorded |= {line.partition("/")[0].partition(",")[0] for line in lines}
+            if package.partition(" ")[0] != _OURS:
+                own |= _in_place(Path(place, name))
+        loose = [name for name in names if name not in recorded]
+        digests |= {f"{name} in {place}": digest_below(f"{place}/{name}") for name in loose}
+    return dict(sorted({**digests, **{folder: digest_below(folder) for folder in own}}.items()))
 
 
 def _places() -> list[str]:
@@ -75,28 +68,3 @@ def _in_place(info: Path) -> set[str]:
     folder = url.removeprefix("file://")
     known = any(path.is_relative_to(folder) for path in (Path.cwd(), Path(__file__)))  # a project counts by its files
     return {folder} if edits and url.startswith("file://") and not known else set()
-
-
-def _name(folder: str) -> str:
-    """Return `name 1.0` of `name-1.0.dist-info`."""
-    return folder.rpartition(".")[0].replace("-", " ", 1)
-
-
-def _digest(path: Path) -> str:
-    """Return a digest of a file, or of each file below a folder."""
-    hashed = hashlib.sha256()
-    for file in [path] if path.is_file() else _files(path):
-        hashed.update(f"{file.relative_to(path)}\0".encode(errors="replace"))
-        try:
-            hashed.update(hashlib.sha256(file.read_bytes()).digest())
-        except OSError:
-            continue
-    return hashed.hexdigest()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for where, inner, names in os.walk(folder):
-        inner[:] = sorted(
-            name for name in inner if name not in _NO_CODE and not Path(where, name, "pyvenv.cfg").exists()
-        )
-        yield from (Path(where, name) for name in sorted(names) if Path(where, name).is_file())

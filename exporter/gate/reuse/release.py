@@ -1,19 +1,19 @@
 """Releases that were made before: believed where nothing changed that a release depends on, by content.
 
-Only what passed is kept. A record names the spec, what was read, our own code, packages and machine; the digest of each
-file of the bundle, which lie in the store as well; and the report. A hit is a bundle with just these bytes.
+Only what passed is kept. A record names the spec, what counts of the project, what was read besides, our own code,
+packages and machine; the digest of each file of the bundle, which lie in the store as well; and the report. A hit is a
+bundle with just these bytes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,97 +27,26 @@ from exporter.base.files import (
     sibling,
     user_cache,
 )
-from exporter.base.watch import Seen, unseen, watching
+from exporter.base.watch import watching
 from exporter.gate.counts import Counting
 from exporter.gate.project import MOST_FILES, Project, TooLargeError, look_through
-from exporter.gate.reuse.depends import changed_since, depends, excused, too_little_seen
+from exporter.gate.reuse.depends import Depends
 from exporter.gate.reuse.identity import Facts, code_digest, difference, identity
-from exporter.gate.reuse.records import Passed, ReleaseRecord, SpecContent
+from exporter.gate.reuse.places import contents_of
+from exporter.gate.reuse.records import Kept, ReleaseRecord, SpecContent
+from exporter.gate.reuse.steps import Step, Steps
 from exporter.gate.reuse.store import Store
+from exporter.process.memo import remembering
 from exporter.spec.recipe.source import default_folder
 from exporter.train.document import named
 
 if TYPE_CHECKING:
-    from exporter.base.diagnostics import Diagnostic
-    from exporter.gate.reuse.answers import Answers
-    from exporter.prove.judge.report import Report
     from exporter.spec.model import Spec
-    from exporter.weights.measured import Measured
 
-_SCHEMA = 2
-
-
+_SCHEMA = 3
 #: Seconds for which several specs that are looked for at once share one look at the project.
 _AT_ONCE = 1.0
 _TOO_LARGE = f"the project has more than {MOST_FILES:,} files, so nothing of it is reused"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A release that holds still: where its bundle lies, the bundle's digest, its verdict in a word and in a line."""
-
-    bundle: Path
-    digest: str
-    word: str
-    said: str
-    record: ReleaseRecord = field(repr=False)
-
-    def report(self) -> Report:
-        """The report of the release."""
-        from exporter.gate.reuse.told import report_of
-
-        return report_of(self.record.report)
-
-    def findings(self) -> tuple[Diagnostic, ...]:
-        """What was found in the model's code."""
-        from exporter.gate.reuse.told import findings_of
-
-        return findings_of(self.record.findings)
-
-    def measured(self) -> Measured | None:
-        """The recipe's metric of its checkpoint, if there is a recipe."""
-        from exporter.gate.reuse.told import measured_of
-
-        return measured_of(self.record.measured)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What of a spec's release was asked for, and why it was made; empty where it was not, since it holds still.
-
-    `word` is what else is told: one that is `not kept` says why not, and one that is `kept` or `reused` although
-    somebody may have read unseen says on whose word.
-    """
-
-    spec: str
-    what: str
-    why: str
-    word: str = "made"
-
-    def __str__(self) -> str:
-        return f"{self.spec}: {self.what}: {f'{self.word}, since {self.why}' if self.why else 'reused'}"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A spec as JSON, which is there sooner than the spec: pydantic takes longer to import than a look takes."""
-
-    spec: SpecContent
-
-    @classmethod
-    def of(cls, spec: Spec) -> Asked:
-        """Of one that was read."""
-        return cls(spec.model_dump(mode="json"))
-
-    @property
-    def name(self) -> str:
-        """The spec's name."""
-        return str(self.spec["name"])
-
-    @property
-    def key(self) -> str:
-        """What its releases are kept by."""
-        return sha256_bytes(canonical_json([_SCHEMA, self.name]))
 
 
 @dataclass(frozen=True)
@@ -130,164 +59,119 @@ class Releases:
     store: Store
     tell: Callable[[Step], None] = lambda _step: None
     written: tuple[Path, ...] = ()
-    _looked: dict[tuple[Path, ...], tuple[float, Project | None]] = field(default_factory=dict, repr=False)
+    _looked: dict[Path, tuple[float, Project | None]] = field(default_factory=dict, repr=False)
 
-    def read(self, path: Path, settings: Sequence[str], read: Callable[[], Spec]) -> Asked:
-        """The spec in a file, with overrides: by the file's content where it was read before, else by `read`."""
-        where = f"{path}:{' '.join(settings)}"
+    def read(self, path: Path, settings: Sequence[str], read: Callable[[], Spec]) -> SpecContent:
+        """Return the spec in a file, with overrides: by the file's content where it was read before, else by `read`."""
         try:
             content = sha256_file(path)
         except (ExporterError, OSError):
-            return Asked.of(read())  # which says what is wrong with it
-        key = sha256_bytes(canonical_json([_SCHEMA, "spec", content, where, code_digest()]))
-        for record in self.store.records(key):
-            return Asked(record["spec"])
-        question = Asked.of(read())
-        self.store.put(key, {"spec": question.spec, "objects": {}}, [])
-        return question
+            return read().model_dump(mode="json")  # which says what is wrong with it
+        key = _key("spec", content, f"{path}:{' '.join(settings)}", code_digest())
+        spec: SpecContent | str = self.store.find(
+            key, lambda record: Depends(**record["depends"]).difference() or record["spec"], "it was not read before"
+        )
+        if isinstance(spec, str):
+            began, seen = time.time_ns(), watching()
+            spec = read().model_dump(mode="json")
+            if not (depends := Depends.of(seen, (), (), ())).changed_since(began):
+                self.store.put(key, {"spec": spec, "depends": asdict(depends), "objects": {}}, [])
+        return spec
 
-    def find(self, question: Asked, root: Path, say: Callable[[str], None]) -> Kept | str:
-        """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
-        kept = self._find(question, root)
+    def find(self, spec: SpecContent, root: Path, say: Callable[[str], None]) -> Kept | str:
+        """Return the release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
+        name, now = str(spec["name"]), identity(spec["device"])
+        project = self._project(root, name, _AT_ONCE)
+
+        def judge(content: object) -> Kept | str:
+            if project is None:
+                return _TOO_LARGE
+            record = ReleaseRecord.of(content)
+            return _difference(record, spec, now, project) or self._laid(root / name, record)
+
+        kept = self.store.find(_key(name), judge, "it was not released before")
         if isinstance(kept, str):
-            say(f"releasing {question.name}: {kept}")
-            self.tell(Step(question.name, "the release", kept))
+            say(f"releasing {name}: {kept}")
+            self.tell(Step(name, "the release", kept))
         else:
-            believed = excused(kept.record.depends)
-            say(f"{question.name} has not changed since it was released{f'; {believed}' if believed else ''}")
-            self.tell(Step(question.name, "the release", believed, word="reused"))
+            say("; ".join(filter(None, [f"{name} has not changed since it was released", kept.believed])))
+            self.tell(Step(name, "the release", kept.believed, word="reused"))
         return kept
 
-    def _find(self, question: Asked, root: Path) -> Kept | str:
-        key, why = question.key, "it was not released before"
-        now, project = identity(question.spec["device"]), self._project(question, root, (), _AT_ONCE)
-        if project is None:
-            return _TOO_LARGE
-        for at, content in enumerate(self.store.records(key)):
-            try:
-                record = ReleaseRecord.of(content)
-                unlike = _difference(record, question.spec, now, project)
-                kept = None if unlike else self._at(root / question.name, record)
-            except (LookupError, TypeError, ValueError, ExporterError, OSError):
-                continue  # a record of another make
-            if isinstance(kept, Kept):
-                self.store.use(key, content)
-                return kept
-            if at == 0:
-                why = unlike or kept or why
-        return why
-
-    def _at(self, folder: Path, record: ReleaseRecord) -> Kept | str:
-        """The bundle of a record, whole and in its place; or what lies there instead."""
+    def _laid(self, folder: Path, record: ReleaseRecord) -> Kept | str:
+        """Return the release of a record, with its bundle whole and in its place; or what lies there instead."""
         place = folder / record.folder
-        kept = Kept(place, record.digest, record.word, record.said, record)
         files = {safe_relative(name, "record").as_posix(): digest for name, digest in record.objects.items()}
         if place.exists():
-            return kept if _holds(place, files) else f"another bundle lies in {place}"
-        with sibling(place) as draft:
-            for name, digest in files.items():
-                (draft / name).parent.mkdir(parents=True, exist_ok=True)
-                if not self.store.fetch(digest, draft / name):
-                    return f"no bundle lies in {place}, and the cache no longer holds it"
-            replace_folder(draft, place)
-        return kept
+            if contents_of(place) != files:
+                return f"another bundle lies in {place}"
+        else:
+            with sibling(place) as draft:
+                for name, digest in files.items():
+                    (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                    if not self.store.fetch(digest, draft / name):
+                        return f"no bundle lies in {place}, and the cache no longer holds it"
+                replace_folder(draft, place)
+        return Kept(place, record.digest, record.word, record.said, record.told, record.depends.believed)
 
-    def _project(self, question: Asked, root: Path, folders: Iterable[Path], seconds: float = 0.0) -> Project | None:
+    def _project(self, root: Path, name: str, seconds: float = 0.0) -> Project | None:
         """Return the files of the project without results, as they were so many seconds ago at most.
 
         None where they are too many.
         """
-        results = root if not Path.cwd().is_relative_to(root.absolute()) else root / question.name
-        leave = (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written, *folders)
-        when, project = self._looked.get(leave, (-math.inf, None))
+        results = root if not Path.cwd().is_relative_to(root.absolute()) else root / name
+        when, project = self._looked.get(results, (-math.inf, None))
         if time.monotonic() - when > seconds:
-            project = None
-            with contextlib.suppress(TooLargeError), unseen():
+            project, leave = None, (results, Path("artifacts"), Path("runs"), self.store.folder, *self.written)
+            with suppress(TooLargeError):
                 project = look_through(leave, self.store.folder / "index.json")
-            self._looked[leave] = (time.monotonic(), project)
+            self._looked[results] = (time.monotonic(), project)
         return project
 
-    def answers(self, spec: Spec, root: Path, folders: tuple[Path, ...]) -> Answers | None:
-        """What children answered before, for a release of this spec that has to be made."""
-        from exporter.gate.reuse.answers import Answers
-
-        project = self._project(Asked.of(spec), root, folders, _AT_ONCE)
-        if project is None:
-            return None
-        counting = Counting.of(spec)
-        counted = counting.within(project.digests).digests(project.digests)
-
-        def tell(what: str, why: str) -> None:
-            self.tell(Step(spec.name, what, why))
-
-        def tell_unkept(what: str, why: str) -> None:
-            self.tell(Step(spec.name, what, why, word="not kept"))
-
-        def tell_believed(what: str, why: str) -> None:
-            self.tell(Step(spec.name, what, why, word="kept"))
-
-        folders = (root / spec.name, self.store.folder, *folders)
-        tellers = (tell, tell_unkept, tell_believed)
-        return Answers(self.store, spec.device, project, counted, folders, spec.depends, counting.names, *tellers)
-
     @contextmanager
-    def keeping(self, spec: Spec, root: Path, folders: tuple[Path, ...]) -> Iterator[_Keeper]:
-        """Watch what a release reads inside the block; `folders` are those of what it makes on its way."""
-        began, facts = time.time_ns(), identity(spec.device)
-        project = self._project(Asked.of(spec), root, folders)
+    def releasing(self, spec: Spec, root: Path, made: Sequence[Path]) -> Iterator[Callable[[Kept], None]]:
+        """Reuse inside the block what children answered before; yield what keeps the release that is made there.
+
+        `made` are folders of what it makes on its way.
+        """
+        began, project = time.time_ns(), self._project(root, spec.name)
         try:
-            with watching() as seen:
-                keeper = _Keeper()
-                yield keeper
-            if keeper.product is not None and project is not None:
-                results = [root / spec.name, self.store.folder, *folders]
-                self._keep(spec, keeper.product, seen, (began, facts, project), results)
+            if project is None:
+                self.tell(Step(spec.name, "the release", _TOO_LARGE, word="not kept"))
+                yield lambda _kept: None
+                return
+            folders = (root / spec.name, self.store.folder, *made)
+            about = (project, Counting.of(spec), identity(spec.device), folders, spec.depends, self.tell)
+            steps = Steps(spec.name, self.store, *about)
+            _ = steps.counted  # reads code and configurations whether they count or not
+            steps.seen.read = watching().read
+            with remembering(steps):
+                yield partial(self._keep, spec.model_dump(mode="json"), steps, began)
         finally:
             self.store.shrink()  # steps are kept where the release fails, too
 
-    def _keep(
-        self,
-        spec: Spec,
-        product: Passed,
-        seen: Seen,
-        before: tuple[int, Facts, Project],
-        folders: list[Path],
-    ) -> None:
-        """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
-        began, facts, project = before
-        if why := too_little_seen(seen, spec.depends):
-            self.tell(Step(spec.name, "the release", why, word="not kept"))
+    def _keep(self, spec: SpecContent, steps: Steps, began: int, kept: Kept) -> None:
+        """Keep a release, if all that it read is known, and is what it was when it began."""
+        depends = steps.dependencies("the release", steps.seen, began)
+        if depends is None:
             return
-        counting = Counting.of(spec)
-        counted = counting.within(project.digests).digests(project.digests)
-        dependencies = depends(seen, folders, (*spec.depends, *counting.names), counted)
-        meanwhile = project.changed(counted) or changed_since(began, dependencies)
-        if why := (f"{meanwhile} changed meanwhile" if meanwhile else difference(facts, identity(spec.device))):
-            self.tell(Step(spec.name, "the release", why, word="not kept"))
-            return  # nobody knows which of the two contents was read
-        if believed := excused(dependencies):
-            self.tell(Step(spec.name, "the release", believed, word="kept"))
-        folder = product.bundle
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        question = Asked.of(spec)
+        objects = contents_of(kept.bundle)
         record = ReleaseRecord(
-            spec=question.spec,
-            day=_today() if spec.waivers else "",
-            identity=facts,
-            project=project.digests,
-            counting=counting,
-            depends=dependencies,
-            objects={path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
-            run=_best_run(question.spec),
-            folder=folder.name,
-            digest=product.digest,
-            word=product.word,
-            said=product.said,
-            report=product.report,
-            findings=product.findings,
-            measured=product.measured,
+            spec=spec,
+            day=_today() if spec["waivers"] else "",
+            run=_best_run(spec),
+            facts=steps.facts,
+            project=steps.project.digests,
+            counting=steps.counting,
+            depends=depends,
+            objects=objects,
+            folder=kept.bundle.name,
+            digest=kept.digest,
+            word=kept.word,
+            said=kept.said,
+            told=kept.told,
         )
-        self.store.put(question.key, record.content(), files)
+        self.store.put(_key(steps.name), record.content(), [kept.bundle / name for name in objects])
 
 
 def releases(
@@ -299,32 +183,26 @@ def releases(
 ) -> Releases | None:
     """Those that are kept in a folder, else in the user's cache; None where no folder is named and `none` shall be."""
     if folder is not None:
-        return Releases(Store(folder.absolute()), tell, written)
-    if none:
-        return None
-    try:
-        return Releases(Store(user_cache("releases"), demanded=False), tell, written)
-    except EnvironmentLacks:  # a user without a home has not asked for a cache
-        return None
+        return Releases(Store(folder.resolve()), tell, written)
+    with suppress(EnvironmentLacks):  # a user without a home has not asked for a cache
+        return None if none else Releases(Store(user_cache("releases"), demanded=False), tell, written)
+    return None
 
 
-@dataclass
-class _Keeper:
-    """Takes what a release gave, if it is to be kept."""
-
-    product: Passed | None = None
+def _key(*parts: str) -> str:
+    return sha256_bytes(canonical_json([_SCHEMA, *parts]))
 
 
-def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts, project: Project) -> str:
+def _difference(record: ReleaseRecord, spec: SpecContent, now: Facts, project: Project) -> str:
     """Why a release must be made anew; empty where it need not."""
-    if record.spec != wanted:
-        names = sorted({*wanted, *record.spec})
-        return f"`{next(name for name in names if record.spec.get(name) != wanted.get(name))}` of the spec changed"
+    if record.spec != spec:
+        names = sorted({*spec, *record.spec})
+        return f"`{next(name for name in names if record.spec.get(name) != spec.get(name))}` of the spec changed"
     if record.day and record.day != _today():
         return "its waivers are judged by the day"
-    if (run := _best_run(wanted)) not in ("", record.run):
+    if (run := _best_run(spec)) not in ("", record.run):
         return f"the best run of its recipe is {run}"
-    return difference(record.identity, now) or _changed(record, project) or record.depends.difference()
+    return difference(record.facts, now) or _changed(record, project) or record.depends.difference()
 
 
 def _changed(record: ReleaseRecord, project: Project) -> str:
@@ -342,12 +220,6 @@ def _best_run(spec: SpecContent) -> str:
     if spec["recipe"] is None or spec["checkpoint"] is not None:
         return ""
     return named(default_folder(spec["recipe"]))
-
-
-def _holds(place: Path, files: Mapping[str, str]) -> bool:
-    """Whether a folder holds just these files, by their digests."""
-    inside = {os.path.relpath(os.path.join(where, name), place) for where, _, names in os.walk(place) for name in names}  # noqa: PTH118
-    return inside == set(files) and all(sha256_file(place / name) == digest for name, digest in files.items())
 
 
 def _today() -> str:

@@ -10,17 +10,18 @@ digest that it is named by is thrown away. Nothing is locked: what somebody else
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from exporter.base.bounded_json import parse_json
-from exporter.base.errors import EnvironmentLacks, UsageError
-from exporter.base.files import canonical_json, read_regular, replace_bytes, sha256_bytes, sha256_file, translated
+from exporter.base.errors import EnvironmentLacks, ExporterError, UsageError
+from exporter.base.files import read_regular, replace_bytes, sha256_bytes, sha256_file, translated
 
+T = TypeVar("T")
 #: Bytes of a record: of a report with a hundred thousand claims.
 _MOST_RECORD = 256 << 20
 #: Of one key so many records are kept, for as many branches of a project.
@@ -42,15 +43,27 @@ class Store:
 
     def records(self, key: str) -> Iterator[Any]:
         """The records of a key, the one that was used last first."""
-        found = [(_used(path), path) for path in self._records(key).glob("*.json")]
-        for _, path in sorted(found, reverse=True):
-            content = self._checked(path)
-            if content is not None:
+        for path in sorted(self._records(key).glob("*.json"), key=_used, reverse=True):
+            if (content := self._checked(path)) is not None:
                 yield content
+
+    def find(self, key: str, judge: Callable[[Any], T | str], why: str) -> T | str:
+        """Return what `judge` makes of the first record of a key that holds; else why the latest does not, or `why`."""
+        for at, record in enumerate(self.records(key)):
+            try:
+                judged = judge(record)
+            except (AttributeError, LookupError, TypeError, ValueError, ExporterError, OSError):
+                continue  # a record of another make
+            if not isinstance(judged, str):
+                self.use(key, record)
+                return judged
+            why = why if at else judged
+        return why
 
     def use(self, key: str, record: Any) -> None:
         """Say that a record is of use still, and the files that it names."""
-        for path in (self._records(key) / f"{_name(record)}.json", *map(self.object, _objects(record))):
+        name = sha256_bytes(_written(record))
+        for path in (self._records(key) / f"{name}.json", *map(self.object, record["objects"].values())):
             with contextlib.suppress(OSError):
                 os.utime(path)
 
@@ -61,21 +74,17 @@ class Store:
             UsageError: the folder cannot be written to.
             EnvironmentLacks: the disk is full.
         """
+        place, content = self._records(key), _written(record)
         try:
-            self._put(key, record, files)
+            with translated(self.folder):
+                for path in files:
+                    self._copied(path)
+                replace_bytes(place / f"{sha256_bytes(content)}.json", content)
+                for path in sorted(place.glob("*.json"), key=_used)[:-_MOST_OF_A_KEY]:
+                    path.unlink(missing_ok=True)
         except (UsageError, EnvironmentLacks):
             if self.demanded:
                 raise
-
-    def _put(self, key: str, record: Any, files: Iterator[Path] | list[Path]) -> None:
-        with translated(self.folder):
-            for path in files:
-                self._copied(path)
-            content = canonical_json(record)
-            place = self._records(key)
-            replace_bytes(place / f"{sha256_bytes(content)}.json", content)
-            for path in sorted(place.glob("*.json"), key=_used)[:-_MOST_OF_A_KEY]:
-                path.unlink(missing_ok=True)
 
     def fetch(self, digest: str, into: Path) -> bool:
         """Copy a file to its place; False where it is not here, or is damaged."""
@@ -114,12 +123,10 @@ class Store:
 
     def _checked(self, path: Path) -> Any:
         """A record; None for what is none, which is thrown away."""
-        try:
+        with contextlib.suppress(UsageError, ValueError, RecursionError):
             raw = read_regular(path, _MOST_RECORD)
             if sha256_bytes(raw) == path.stem:
-                return parse_json(raw)
-        except (UsageError, ValueError):
-            pass
+                return json.loads(raw)
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
         return None
@@ -131,16 +138,12 @@ class Store:
             replace_bytes(place, path.read_bytes())
 
 
-def _name(record: Any) -> str:
-    return sha256_bytes(canonical_json(record))
-
-
-def _objects(record: Any) -> list[str]:
-    return list(record["objects"].values())
+def _written(record: Any) -> bytes:
+    """Return a record as it is kept: in ASCII, since the name of a file may be of any bytes."""
+    return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _used(path: Path) -> float:
-    try:
+    with contextlib.suppress(OSError):
         return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return 0.0

@@ -67,7 +67,7 @@ def doubts(goldens: Sequence[GoldenCase], budget: float, *, more_to_come: bool =
         if ":" in golden.name:  # a probing case that tells nothing is left out
             continue
         for name, evidence in eager_judged(golden, budget, all_cases).items():
-            if golden.outputs[name].constant:  # it hangs on no input, and so on no case: the others are judged
+            if golden.outputs[name].constant or golden.outputs[name].sized:  # others are judged
                 continue
             gate = bool(golden.outputs[name].gate)
             if evidence.outcome is not Outcome.MATCH and (gate or name not in undecided):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError
-from exporter.base.tensors import Array
+from exporter.base.tensors import Array, shape_at
 from exporter.export.lower.convert import PRECISIONS
 from exporter.process.job import job
 from exporter.process.scratch import scratch
@@ -145,7 +145,7 @@ def _stored(spec: Spec, path: str, dims: Mapping[str, int], number: int) -> dict
     held = load(Path(path))
     found = {}
     for name, one in spec.inputs.items():
-        shape = tuple(dims[dim] if isinstance(dim, str) else dim for dim in one.shape)
+        shape = shape_at(one.shape, dims)
         value = held.get(name)
         if value is not None:
             value = value[: shape[0]] if batch_dim(spec) else value[number] if number < len(value) else value[:0]

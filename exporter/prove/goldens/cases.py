@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from exporter.base.numbers.golden import ROWS_OF
+from exporter.base.tensors import dims_in, size_at
 from exporter.prove.goldens.extremes import Ends, Extremes
 from exporter.spec.values import arguments, bound
 
@@ -109,7 +110,7 @@ def kinds_of(declared: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
         return REAL if declared.dtype.startswith("float") else ()
     low, high = bounds
     last = declared.shape[-1] if declared.shape else 1
-    size = dims[last] if isinstance(last, str) else last
+    size = size_at(last, dims)
     kinds = () if high - low < 2 else MASKS if (low, high) == (0, 2) else WHOLE
     unfit = (*(() if size > 1 else _OF_ROWS), *(() if declared.empty_rows else ("all_zeros",)))
     return tuple(kind for kind in kinds if kind not in unfit)
@@ -168,8 +169,8 @@ def batch_dim(spec: Spec) -> str | None:
     first = [
         declared.shape[0] for declared in spec.inputs.values() if declared.shape and isinstance(declared.shape[0], str)
     ]
-    later = {dim for declared in spec.inputs.values() for dim in declared.shape[1:]}
-    return first[0] if len(set(first)) == 1 and first[0] not in later else None
+    later = dims_in(declared.shape[1:] for declared in spec.inputs.values())
+    return first[0] if len(set(first)) == 1 and first[0] in spec.dims and first[0] not in later else None
 
 
 def _name(point: Mapping[str, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from exporter.export.trace.traced import bind_inputs
 from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.compare.informative import doubts, runs_of, still_open
+from exporter.prove.goldens.again import Again, Steps
 from exporter.prove.goldens.cases import WHOLE, Case, plan_cases, promised
 from exporter.prove.goldens.coverage import Coverage, TooLong
+from exporter.prove.goldens.decoding_child import record_decoding
 from exporter.prove.goldens.domain import OutOfRange
 from exporter.prove.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
 from exporter.prove.goldens.finish import (
@@ -28,13 +31,13 @@ from exporter.prove.goldens.finish import (
     Recorded,
     describe,
     goldens_of,
-    note_constants,
     note_scores,
     note_ties,
+    note_valueless,
 )
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 from exporter.prove.goldens.record import NARROW, RecordAnswer, RecordedCase, RecordRequest
-from exporter.prove.goldens.values import Rows, content, draw, real_rows
+from exporter.prove.goldens.values import Rows, content, real_rows
 from exporter.spec.model import Spec
 
 #: After so many cases it is asked whether they tell anything: the typical one and its second draw.
@@ -64,7 +67,8 @@ def record(request: RecordRequest) -> RecordAnswer:
     oracle = make_oracle(layer, order, request.outputs, spec.seed)
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
-    planned = _Planned(request.into, request.constants, left_out=dict(request.fatal))
+    again = Again(oracle, spec, rows)
+    planned = _Planned(request.into, request.constants, request.sized, again, left_out=dict(request.fatal))
     whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
     searched: list[Recorded] = []
@@ -77,6 +81,7 @@ def record(request: RecordRequest) -> RecordAnswer:
             notes += ended
             recorded += searched
         notes += [f"{short(Path(left.path))}:{left.line}: {left.what}" for left in coverage.unreached()]
+    steps = record_decoding(oracle, spec, rows, request.into) if whole else ()
     return RecordAnswer(
         cases=tuple(_described(case) for case in recorded),
         unstable={case.case.name: case.unstable for case in recorded if case.unstable},
@@ -85,14 +90,14 @@ def record(request: RecordRequest) -> RecordAnswer:
         notes=tuple(notes),
         found=(*(case.name for case in further), *(case.case.name for case in searched)),
         whole=whole,
+        decoding=steps,
     )
 
 
 def _described(recorded: Recorded) -> RecordedCase:
     facts = recorded.facts
-    return RecordedCase(
-        facts.name, facts.dims, facts.seed, {name: about.method for name, about in facts.outputs.items()}
-    )
+    methods = {name: about.method for name, about in facts.outputs.items()}
+    return RecordedCase(facts.name, facts.dims, facts.seed, methods, recorded.settled)
 
 
 def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> None:
@@ -114,11 +119,13 @@ def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> N
 class _Planned:
     """The planned cases as they are recorded into a folder, and those that are left out with the reason.
 
-    `constants` are outputs that no input decides.
+    `constants` are outputs that no input decides, `sized` those that nothing but sizes decides.
     """
 
     into: Path
     constants: tuple[str, ...]
+    sized: tuple[str, ...]
+    again: Again
     recorded: list[Recorded] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     drawn: dict[str, str] = field(default_factory=dict)
@@ -126,11 +133,13 @@ class _Planned:
     def record(self, oracle: Oracle, spec: Spec, cases: Sequence[Case], rows: Rows | None) -> bool:
         """Record one after the other; False where it was given up, since the promised ones tell nothing."""
         promised = sum(not case.kind for case in cases)
+        doing("running the copies of the layer")
+        oracle.ahead(self.again.inputs(case) for case in cases if case.name not in self.left_out)
         for number, case in enumerate(cases, start=1):
             if case.name in self.left_out:
                 continue
             doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
-            inputs = draw(spec, case, rows)
+            inputs = self.again.inputs(case)
             same = self.drawn.setdefault(content(inputs), case.name)
             if case.kind and same != case.name:
                 self.left_out[case.name] = f"its inputs are those of {same}"
@@ -147,14 +156,28 @@ class _Planned:
                         hint=NARROW,
                     ) from refusal
                 self.left_out[case.name] = f"eager refuses it: {refusal}"
-            if number in (FIRST, promised) and self._hopeless(spec):
-                return False
+            if number in (FIRST, promised):
+                steps = Steps(partial(self._record_again, oracle), partial(self._note, spec))
+                self.again.improve(self.recorded, steps, more_to_come=number < promised)
+                if self._hopeless(spec):
+                    return False
         return True
 
-    def _hopeless(self, spec: Spec) -> bool:
-        note_constants(self.recorded, self.constants)
+    def _record_again(self, oracle: Oracle, at: int, case: Case, inputs: dict[str, Array]) -> Recorded:
+        doing(f"recording case {case.name} again, with inputs that tell more", case=case.name)
+        settled = self.recorded[at].settled
+        record = _record_case(oracle, case, inputs, self.into / f"{at}.safetensors")
+        record.settled = settled
+        self.drawn[content(inputs)] = case.name
+        return record
+
+    def _note(self, spec: Spec) -> None:
+        note_valueless(self.recorded, self.constants, self.sized)
         note_scores(self.recorded)
         note_ties(self.recorded, spec.budget)
+
+    def _hopeless(self, spec: Spec) -> bool:
+        self._note(spec)
         raised = doubts(goldens_of(self.recorded), spec.budget, more_to_come=True)
         return bool(still_open(raised, runs_of(spec), spec.waivers))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.base.numbers.golden import NOT_FINITE_IN, ROWS_OF
-from exporter.base.tensors import Array
+from exporter.base.tensors import Array, shape_at, size_at
 from exporter.spec.inputs import Input
 
 #: The smallest and the largest value that an input is declared to hold.
@@ -64,7 +64,7 @@ class Extremes:
 
     def _patterns(self) -> dict[str, list[_Pattern]]:
         """By the kind that they are numbered in."""
-        size = math.prod(self.dims[dim] if isinstance(dim, str) else dim for dim in self.input.shape)
+        size = math.prod(shape_at(self.input.shape, self.dims))
         strange = {} if self.input.finite or not size else {f"{NOT_FINITE_IN}{self.name}": _STRANGE}
         if self.ends is None or self.ends[0] >= self.ends[1] or not size:
             return strange
@@ -110,8 +110,7 @@ class Extremes:
         return 1 if self._by_number else self._size(-1)
 
     def _size(self, axis: int) -> int:
-        size = self.input.shape[axis]
-        return self.dims[size] if isinstance(size, str) else size
+        return size_at(self.input.shape[axis], self.dims)
 
 
 def with_a_token(declared: Input, ends: Ends | None, value: Array) -> Array:

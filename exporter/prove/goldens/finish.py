@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exporter.base.numbers.golden import SPREAD, GoldenCase, counting, is_argmax, may_be_partial, read_cases
+from exporter.base.numbers.golden import SPREAD, ZERO, GoldenCase, is_argmax, may_be_partial, read_cases
 from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.numbers.partial import counting
+from exporter.base.numbers.sample import SAMPLE, places_of, sampled, sampled_steps
 from exporter.base.tensors import Array, TensorMap, load, save
-from exporter.prove.compare.informative import AMONG_EQUALS, eager_judged
+from exporter.prove.compare.informative import AMONG_EQUALS
 from exporter.prove.compare.outputs import compare_case
 from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.goldens.telling import in_order, untelling
 from exporter.prove.goldens.truth import UNTOLD, Truth, measured, measured_in_part
 from exporter.prove.verdict.claim import Outcome
 from exporter.spec.model import Spec
@@ -28,10 +31,6 @@ from exporter.spec.model import Spec
 if TYPE_CHECKING:
     from exporter.prove.goldens.record import RecordAnswer, RecordedCase
 
-#: Elements kept of an output that is too large to keep whole.
-SAMPLE = 65_536
-#: A probing case that amplifies rounding so many times more than what the spec promises does not tell right from wrong.
-AMPLIFIED = 16.0
 #: How the keys of what eager gives by another choice among equal elements begin, behind their case.
 OTHERWISE = "otherwise"
 #: How a note ends that forbids to compute the rows of several requests in one run.
@@ -62,6 +61,8 @@ class OutputFacts:
     gate: str
     scores: Scores | None = None
     constant: bool = False
+    sized: bool = False
+    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,22 @@ class CaseFacts:
         return replace(self, outputs={**self.outputs, name: output})
 
 
+@dataclass(frozen=True)
+class Finished:
+    """What the manifest says: of each case, of those that tell nothing, of all that were left out, and of the model."""
+
+    cases: tuple[CaseFacts, ...]
+    untelling: tuple[CaseFacts, ...]
+    left_out: Mapping[str, str]
+    notes: Sequence[str]
+
+
 @dataclass
 class Recorded:
     """One case: what the manifest says of it, its tensors by their keys in the goldens, and why eager is not stable.
 
     `tied` names the operators that chose between equal elements, and `otherwise` holds what eager gives if they choose
-    others of these.
+    others of these. `settled` are outputs that every draw at its sizes gives alike.
     """
 
     case: Case
@@ -92,6 +103,7 @@ class Recorded:
     unstable: str = ""
     tied: str = ""
     otherwise: Sequence[TensorMap] = field(default_factory=list)
+    settled: tuple[str, ...] = ()
 
     def inputs(self) -> dict[str, Array]:
         """Its inputs by their own names."""
@@ -100,32 +112,44 @@ class Recorded:
 
 
 def finish(
-    spec: Spec, answer: RecordAnswer, scratch: Path, into: Path, constants: Sequence[str] = ()
-) -> tuple[tuple[CaseFacts, ...], dict[str, str], list[str]]:
+    spec: Spec,
+    answer: RecordAnswer,
+    scratch: Path,
+    into: Path,
+    constants: Sequence[str] = (),
+    sized: Sequence[str] = (),
+) -> Finished:
     """Measure what the child has left in the folder `scratch`, and write the goldens to the file `into`.
 
-    `constants` are outputs that no input decides. Returns what the manifest says of each case, of those left out with
-    the reason, and notes on the model.
+    `constants` are outputs that no input decides, `sized` those that nothing but sizes decides.
     """
     kinds = {case.name: case for case in plan_cases(spec)}
     recorded = []
     for number, left in enumerate(answer.cases):
         case = kinds.get(left.name) or Case(left.name, left.dims, left.seed, "search")
         path, unstable = scratch / f"{number}.safetensors", answer.unstable.get(case.name, "")
-        record = _measured_again(case, left, unstable, path)
+        record = measured_again(case, left, unstable, path)
         record.tied = answer.tied.get(case.name, "")
+        record.settled = left.settled
         recorded.append(record)
-    note_constants(recorded, constants)
+    note_valueless(recorded, constants, sized)
+    note_borne_out(recorded)
     note_scores(recorded)
     note_ties(recorded, spec.budget)
-    left_out = {**answer.left_out, **untelling(recorded, spec.budget)}
-    telling = [record for record in recorded if record.case.name not in left_out]
-    kept = {key: value for record in telling for key, value in record.tensors.items()}
-    save(into, bounded(kept, spec.golden_mb, spec.seed))
-    return tuple(record.facts for record in telling), left_out, batch_note(recorded) if answer.whole else []
+    whole = {key: value for record in recorded for key, value in record.tensors.items()}
+    kept = bounded(whole, spec.golden_mb, spec.seed)
+    goldens = in_order(read_cases(kept, [asdict(record.facts) for record in recorded]), spec)
+    silent = untelling(goldens, spec.budget)
+    save(into, kept)
+    return Finished(
+        tuple(record.facts for record in recorded if record.case.name not in silent),
+        tuple(record.facts for record in recorded if record.case.name in silent),
+        {**answer.left_out, **silent},
+        batch_note(recorded) if answer.whole else [],
+    )
 
 
-def _measured_again(case: Case, left: RecordedCase, unstable: str, path: Path) -> Recorded:
+def measured_again(case: Case, left: RecordedCase, unstable: str, path: Path) -> Recorded:
     """One case from its arrays: nothing that the child has said of their numbers is taken over."""
     arrays = load(path)
     golden = tuple(f"{case.name}/{kind}/" for kind in ("input", "eager", "truth"))
@@ -166,11 +190,27 @@ def goldens_of(recorded: Sequence[Recorded]) -> tuple[GoldenCase, ...]:
     )
 
 
-def note_constants(recorded: list[Recorded], constants: Sequence[str]) -> None:
-    """Say of each of these outputs that no input decides it."""
+def note_valueless(recorded: list[Recorded], constants: Sequence[str], sized: Sequence[str]) -> None:
+    """Say of each output that no input decides it, or sizes alone, or those of its case; then zero is an answer."""
     for record in recorded:
-        for name in constants:
-            record.facts = record.facts.with_output(name, replace(record.facts.outputs[name], constant=True))
+        for name, about in record.facts.outputs.items():
+            by_sizes, settled = name in sized, name in record.settled
+            held = (record.tensors.get(f"{record.case.name}/{kind}/{name}") for kind in ("eager", "truth"))
+            zero = not any(value.any() for value in held if value is not None)
+            gate = "" if zero and (by_sizes or settled) and about.gate == ZERO.format(0.0) else about.gate
+            noted = replace(about, constant=name in constants, sized=by_sizes, settled=settled, gate=gate)
+            record.facts = record.facts.with_output(name, noted)
+
+
+def note_borne_out(recorded: list[Recorded]) -> None:
+    """Take back what the numbers do not bear out of what sizes are said to decide; then zero is no answer."""
+    for record, golden in zip(recorded, goldens_of(recorded), strict=True):
+        for name, about in record.facts.outputs.items():
+            output = golden.outputs[name]
+            if (about.sized, about.settled) != (output.sized, output.settled):
+                gate = about.gate or (output.gate if output.gate == ZERO.format(0.0) else "")
+                shown = replace(about, sized=output.sized, settled=output.settled, gate=gate)
+                record.facts = record.facts.with_output(name, shown)
 
 
 def note_scores(recorded: list[Recorded]) -> None:
@@ -212,38 +252,6 @@ def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
     return scores
 
 
-def untelling(recorded: list[Recorded], budget: float) -> dict[str, str]:
-    """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
-    goldens = goldens_of(recorded)
-    plain = [golden for record, golden in zip(recorded, goldens, strict=True) if not record.case.kind]
-    others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
-    reasons = {}
-    for record, golden in zip(recorded, goldens, strict=True):
-        if record.case.kind:
-            judged = eager_judged(golden, budget, others).items()
-            telling = [evidence for name, evidence in judged if not golden.outputs[name].constant]
-            unproven = [evidence.reason for evidence in telling if evidence.outcome is not Outcome.MATCH]
-            if unproven := unproven or amplified(golden, plain):
-                reasons[record.case.name] = unproven[0]
-    return reasons
-
-
-def amplified(case: GoldenCase, plain: Sequence[GoldenCase]) -> list[str]:
-    """Why a probing case tells more of the order of sums than of the artifact: a sentence for each such output.
-
-    An image of zeros makes the maps within a network constant, and a norm divides by no variance: how the mean of equal
-    numbers is rounded is then the whole output (measured: OpenVINO 9 times eager's error where e_ref was 32 times that
-    of the plain cases, and half of eager's there).
-    """
-    reasons = []
-    for name, output in case.outputs.items():
-        usual = [max(golden.outputs[name].unit) for golden in plain if not golden.outputs[name].gate]
-        times = max(output.unit) / output.slack / max(usual) if usual else 0.0
-        if not output.exact and times > AMPLIFIED:
-            reasons.append(f"it amplifies rounding {times:.3g} times as much as the cases that the spec promises")
-    return reasons
-
-
 def batch_note(recorded: list[Recorded]) -> list[str]:
     """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
     alone = next((record for record in recorded if record.case.kind == "one_row"), None)
@@ -272,7 +280,7 @@ def describe(eager: Array, truth: Truth, unstable: str, partial: bool = False) -
     """
     exact = eager.dtype.kind != "f"
     counts = counting(eager, truth.value) if partial and not exact else np.ones(eager.shape, bool)
-    held = eager if exact else truth.value[counts]
+    held = truth.value[counts]
     scale = (0.0, 0.0) if exact else norms(held)
     gate = unstable or ("" if exact else _gate(eager[counts], held, truth, scale))
     sound = [np.isfinite(number) for number in (*scale, truth.e_ref_max, truth.e_ref_l2)]
@@ -298,28 +306,32 @@ def _gate(eager: Array, held: Array, truth: Truth, scale: tuple[float, float]) -
     if not np.isfinite(held).all():
         return "float64 is not finite"
     if eager.size and scale[0] < SMALLEST_SCALE:
-        return f"the largest value ({scale[0]:.1e}) is zero or near the denormals"
+        return ZERO.format(scale[0])
     if not 4 * max(truth.e_ref_max, truth.e_ref_l2, FLOOR) <= WORST_E_REF:
         return f"rounding alone moves it by {truth.e_ref_max:.1e} of its size"
     return ""
 
 
-def bounded(tensors: dict[str, Array], megabytes: float, seed: int) -> dict[str, Array]:
-    """Keep a seeded sample of the largest outputs until all fit; inputs are always whole."""
-    size = sum(value.nbytes for value in tensors.values())
-    result = dict(tensors)
-    eagers = sorted((key for key in tensors if "/eager/" in key), key=lambda key: -tensors[key].nbytes)
-    for key in eagers:
-        if size <= megabytes * 1e6 or tensors[key].size <= SAMPLE:
-            break
-        generator = np.random.default_rng(seed)
-        places = np.arange(tensors[key].size)
-        if may_be_partial(key.partition("/")[0]) and tensors[key].dtype.kind == "f":
-            places = places[counting(tensors[key], tensors[key.replace("/eager/", "/truth/")]).ravel()]
-        index = np.sort(generator.choice(places, min(SAMPLE, places.size), replace=False))
-        result[key.replace("/eager/", "/index/")] = index.astype("int64")
-        for tensor in (key, key.replace("/eager/", "/truth/")):
-            if tensor in result:
-                result[tensor] = tensors[tensor].ravel()[index]
-                size -= tensors[tensor].nbytes - result[tensor].nbytes
-    return result
+def bounded(tensors: Mapping[str, Array], megabytes: float, seed: int, *, steps: bool = False) -> dict[str, Array]:
+    """Keep a seeded sample of the largest outputs until all fit, of a decoder's steps one of all; inputs stay whole.
+
+    With each sample goes the place where eager errs most, which its recorded error is held against.
+    """
+    kept = dict(tensors)
+    sizes = {key: (value.size, value.nbytes) for key, value in tensors.items()}
+    keys, most = sampled_steps(sizes, megabytes) if steps else (sampled(sizes, megabytes), SAMPLE)
+    for key in keys:
+        eager, truth = tensors[key], key.replace("/eager/", "/truth/")
+        answered = None
+        if may_be_partial(key.partition("/")[0]) and eager.dtype.kind == "f":
+            answered = np.flatnonzero(counting(eager, tensors[truth]))
+        index = places_of(eager.size, seed, answered, most)
+        if truth in tensors:
+            errors = np.abs(eager - tensors[truth]).ravel()
+            judged = np.arange(errors.size) if answered is None else answered
+            index = np.union1d(index, judged[[np.nan_to_num(errors[judged], nan=-1.0).argmax()]])
+        kept[key.replace("/eager/", "/index/")] = index
+        for tensor in (key, truth):
+            if tensor in tensors:
+                kept[tensor] = tensors[tensor].ravel()[index]
+    return kept

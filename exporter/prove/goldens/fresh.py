@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from exporter.base.tensors import Array, TensorMap
+from exporter.base.tensors import Array, TensorMap, shape_at
 from exporter.prove.goldens.cases import Case, batch_dim, promised
 from exporter.prove.goldens.values import draw
-from exporter.spec.inputs import Dim, Input
+from exporter.spec.inputs import Dim
 from exporter.spec.model import Spec
 from exporter.spec.values import are_real
 
@@ -91,11 +91,7 @@ def _affordable(
 
 def _numbers(spec: Spec, dims: Mapping[str, int]) -> int:
     """How many numbers all inputs have."""
-    return sum(int(np.prod(_shape(declared, dims), dtype="int64")) for declared in spec.inputs.values())
-
-
-def _shape(declared: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dims[size] if isinstance(size, str) else size for size in declared.shape)
+    return sum(int(np.prod(shape_at(declared.shape, dims), dtype="int64")) for declared in spec.inputs.values())
 
 
 def _first_new(tried: Iterator[dict[str, Array]], known: Sequence[TensorMap]) -> dict[str, Array]:
@@ -123,7 +119,7 @@ def _mixed(
     spec: Spec, name: str, dims: Mapping[str, int], known: Sequence[TensorMap], generator: np.random.Generator
 ) -> Array:
     declared, batch = spec.inputs[name], batch_dim(spec)
-    shape = _shape(declared, dims)
+    shape = shape_at(declared.shape, dims)
     rows = bool(declared.shape) and declared.shape[0] == batch
     recorded = [inputs[name] for inputs in known]
     enough = [value for value in recorded if all(a >= b for a, b in zip(value.shape[rows:], shape[rows:], strict=True))]

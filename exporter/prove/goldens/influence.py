@@ -52,7 +52,6 @@ class Influence:
     """The levels of all expressions in the functions that ran, worked out together."""
 
     def __init__(self, followed: Sequence[Followed]) -> None:
-        self._followed = followed
         self._own = {one.function.node.name for one in followed}
         self._names: dict[tuple[Function | None, str], int] = {}
         self._attributes: dict[str, int] = {}

@@ -16,11 +16,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from exporter.prove.goldens.domain import checked_places
 from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.prove.goldens.positions import exact_positions
 from exporter.prove.goldens.truth import UNTOLD, Truth, measured, measured_in_part, same_bits, unmoved
+from exporter.prove.goldens.values import content
 
 if TYPE_CHECKING:
     import paddle
@@ -41,25 +42,44 @@ if TYPE_CHECKING:
 #: How the truth is called of a case in which float64 has no answer and eager has one.
 NOT_FINITE = f"{SPREAD} (float64 is not finite)"
 #: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
+#: One that holds more itself has one copy at a time: five, one of them in float64, would fill a machine.
 AFFORDABLE = 64_000_000
 
 
-@dataclass
+T = TypeVar("T")
+#: A form of the layer as a function of named inputs.
+Run: TypeAlias = "Callable[[TensorMap], dict[str, Array]]"
+
+
+class _NotExactError(Exception):
+    """No way is left that runs these inputs truly in float64."""
+
+
+@dataclass(eq=False)
+class _Place:
+    """Where a copy of the layer lies. Large ones share a place, so that there is one of them at a time."""
+
+    of: object = None
+    layer: Any = None
+
+
+@dataclass(eq=False)
 class _Form:
-    """A copy of the layer, made when it is asked for; kept for the next case, or made anew where memory is short."""
+    """A copy of the layer, made when it is asked for, and again where another one has taken its place since."""
 
     make: Callable[[], Any]
-    keep: bool
-    _made: Any = None
+    place: _Place
 
     def layer(self) -> Any:
         """The copy."""
-        copied = self.make() if self._made is None else self._made
-        self._made = copied if self.keep else None
-        return copied
+        if self.place.of is not self:
+            self.place.of = self.place.layer = None  # before the next is made: there may be no room for both
+            self.place.layer = self.make()
+            self.place.of = self
+        return self.place.layer
 
 
-@dataclass
+@dataclass(eq=False)
 class _Way(_Form):
     """One way to run in float64: its name, what surrounds a run, whether it was proven true."""
 
@@ -83,7 +103,36 @@ class Oracle:
     watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     #: The operators that chose between equal elements in the case that was asked last.
     tied: frozenset[str] = frozenset()
+    #: What copies gave before :meth:`ask`, by the copy (none is the one in float64) and the inputs.
+    _ahead: dict[tuple[_Form | None, str], dict[str, Array] | None] = field(default_factory=dict)
     _partial: bool = False
+
+    def ahead(self, cases: Iterable[TensorMap]) -> None:
+        """Run copies that share a place on all these inputs, so that each is made once, and not for every case."""
+        if len({form.place for form in self.moved}) > 1:
+            return
+        runs = {content(inputs): inputs for inputs in cases if self._answers(inputs)}
+        tried = None
+        while tried != self.ways:  # what a way gave that is found wanting later is no truth of any case
+            tried = list(self.ways)
+            self._ahead |= {(None, key): self._exact(inputs) for key, inputs in runs.items()}
+        for form in self.moved:
+            for key, inputs in runs.items():
+                with contextlib.suppress(EngineRefused):  # `ask` runs it again, and tells of the case
+                    self._ahead[form, key] = self._run(form.layer(), inputs)
+
+    def _answers(self, inputs: TensorMap) -> bool:
+        """Return whether eager runs on these inputs."""
+        try:
+            self.answer(inputs)
+        except EngineRefused:
+            return False
+        return True
+
+    def let_go(self) -> None:
+        """Free the copies; each is made again when it is asked for."""
+        for form in (*self.ways, *self.moved, *self.further):
+            form.place.of = form.place.layer = None
 
     def ask(self, inputs: TensorMap, partial: bool = False) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -99,8 +148,9 @@ class Oracle:
         again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
-        moved = [self._run(form.layer(), inputs) for form in self.moved]
-        exact = self._exact(inputs)
+        key = content(inputs) if self._ahead else ""
+        moved = [self._ahead.pop((form, key), None) or self._run(form.layer(), inputs) for form in self.moved]
+        exact = self._ahead.pop((None, key)) if (None, key) in self._ahead else self._exact(inputs)
         others = moved if exact is None else [*moved, exact]
         shifting = {
             name for name, value in eager.items() if any(outputs[name].shape != value.shape for outputs in others)
@@ -149,8 +199,36 @@ class Oracle:
 
     def try_out(self, inputs: TensorMap) -> None:
         """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
+        self.answer(inputs)
+
+    def answer(self, inputs: TensorMap) -> dict[str, Array]:
+        """Return what eager alone gives; raises as :meth:`ask`."""
         with checked_places(self.eager, inputs):
-            self._run(self.eager, inputs)
+            return self._run(self.eager, inputs)
+
+    def moved_runs(self) -> Iterator[Run]:
+        """Each form whose weights are moved, as a function of inputs; it is made when it is asked for."""
+        for form in (*self.moved, *self.further):
+            yield partial(self._run, form.layer())
+
+    def exactly(self, steps: Callable[[Run], T]) -> tuple[T | None, str]:
+        """Let `steps` run step after step in float64, all by one true way; its result, None without one, and how.
+
+        It is called again where a step finds its way wanting.
+        """
+        while self.ways:
+            way = self.ways[0]
+            with contextlib.suppress(_NotExactError):
+                result = steps(self._exact_or_raise)
+                if self.ways[:1] == [way]:
+                    return result, way.name
+        return None, f"{SPREAD} ({'; '.join(self.why_not)})"
+
+    def _exact_or_raise(self, inputs: TensorMap) -> dict[str, Array]:
+        exact = self._exact(inputs)
+        if exact is None:
+            raise _NotExactError
+        return exact
 
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
@@ -197,33 +275,51 @@ def make_oracle(
 ) -> Oracle:
     """Say how the layer is copied into its float64 and its moved forms.
 
-    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time and makes it anew
-    for each case: for one case of a large model.
+    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time, as is done for a
+    layer of more than `AFFORDABLE` numbers.
     """
-    keep = not lean
+    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    place = _Place() if lean or held > AFFORDABLE else None
     ways = [
-        _Way(lambda: _wide(layer), keep, name="float64", around=_Around(exact_positions)),
+        _Way(lambda: _wide(layer), place or _Place(), name="float64", around=_Around(exact_positions)),
         _Way(
             lambda: raise_plain_tensors(_wide(layer)),
-            keep,
+            place or _Place(),
             name="float64 with casts lifted",
             around=_Around(exact_positions, lifted),
         ),
     ]
-    moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
-    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    moved = tuple(_Form(partial(_moved, layer, seed + step), place or _Place()) for step in (1, 2))
     count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
     steps = range(3, 3 + count)
-    further = tuple(_Form(partial(_moved, layer, seed + step), keep and count * held <= AFFORDABLE) for step in steps)
+    if place is None and count * held > AFFORDABLE:
+        place = _Place()
+    further = tuple(_Form(partial(_moved, layer, seed + step), place or _Place()) for step in steps)
     return Oracle(layer, ways, moved, order, outputs, further=further)
 
 
 def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
-    exact = copy.deepcopy(layer)
+    exact = _copied(layer)
     # Plain `to` would cast integer buffers too, and indices would die in gather.
     exact._to_impl(dtype="float64", floating_only=True)
     exact.eval()
     return exact
+
+
+def _copied(layer: paddle.nn.Layer) -> paddle.nn.Layer:
+    """A deep copy, which shares what Python copies of nothing: a context variable, a lock, an open file."""
+    import paddle
+
+    shared: dict[int, Any] = {}
+    for part in layer.sublayers(include_self=True):
+        for value in vars(part).values():
+            if isinstance(value, (paddle.nn.Layer, paddle.Tensor)):
+                continue
+            try:
+                copy.copy(value)
+            except TypeError:
+                shared[id(value)] = value
+    return copy.deepcopy(layer, shared)
 
 
 class _Around(AbstractContextManager[None]):
@@ -243,7 +339,7 @@ class _Around(AbstractContextManager[None]):
 
 def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
     """A copy whose float weights each go one ulp up or down, by the toss of a seeded coin."""
-    twin = copy.deepcopy(layer)
+    twin = _copied(layer)
     generator = np.random.default_rng(seed)
     for parameter in twin.parameters():
         value = parameter.numpy()

@@ -13,6 +13,7 @@ from exporter.process.answers import Event
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.goldens.cases import Case, mask_cases, plan_cases
+from exporter.prove.goldens.decoding import finish_decoding
 from exporter.prove.goldens.finish import CaseFacts, finish
 from exporter.prove.goldens.masks import masks_in, program_of
 from exporter.spec.model import Spec, Waiver
@@ -25,24 +26,32 @@ NARROW = "narrow what the dims and values of the spec promise to what forward ta
 
 @dataclass(frozen=True)
 class Record:
-    """What the manifest says of the recorded cases; of those left out, with the reason; and of the model."""
+    """What the manifest says of the recorded cases; of those left out, with the reason; and of the model.
+
+    `untelling` are those of the latter that were recorded, and in which even eager tells nothing. `decoding` are the
+    steps of a decoder, in a file of their own.
+    """
 
     cases: tuple[CaseFacts, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
+    untelling: tuple[CaseFacts, ...] = ()
+    decoding: tuple[CaseFacts, ...] = ()
 
 
 @dataclass(frozen=True)
 class Exported:
     """What was exported: the outputs' names in `forward`'s order, and the digest of each of the layer's tensors.
 
-    `program` is a written file, that tells how inputs are used. `constants` are the outputs that no input decides.
+    `program` is a written file, that tells how inputs are used. `constants` are the outputs that no input decides,
+    `sized` those that nothing but sizes decides.
     """
 
     outputs: Sequence[str]
     parameters: Mapping[str, str] = field(default_factory=dict)
     program: Path | None = None
     constants: Sequence[str] = ()
+    sized: Sequence[str] = ()
 
     @classmethod
     def written(
@@ -52,15 +61,21 @@ class Exported:
         outputs: Sequence[str],
         parameters: Mapping[str, str],
         constants: Sequence[str],
+        sized: Sequence[str] = (),
     ) -> Exported:
         """What lies in a folder."""
-        return cls(outputs, parameters, program_of(folder, artifacts), constants)
+        return cls(outputs, parameters, program_of(folder, artifacts), constants, sized)
 
     @classmethod
     def converted(cls, folder: Path, conversion: Conversion) -> Exported:
         """What was written into a folder just now."""
         return cls.written(
-            folder, conversion.artifacts, conversion.output_names, conversion.parameters, conversion.constants
+            folder,
+            conversion.artifacts,
+            conversion.output_names,
+            conversion.parameters,
+            conversion.constants,
+            conversion.sized,
         )
 
     def masks(self, spec: Spec) -> tuple[str, ...]:
@@ -106,6 +121,7 @@ class RecordRequest:
     search: bool = True
     beside: VerdictSettings | None = None
     constants: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
     masks: tuple[str, ...] = ()
 
     def further(self) -> list[Case]:
@@ -115,12 +131,16 @@ class RecordRequest:
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """A case whose arrays lie in the folder, and how the truth of each of its outputs was computed."""
+    """A case whose arrays lie in the folder, and how the truth of each of its outputs was computed.
+
+    `settled` are outputs that every draw at its sizes gives alike.
+    """
 
     name: str
     dims: Mapping[str, int]
     seed: int
     methods: Mapping[str, str]
+    settled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +149,8 @@ class RecordAnswer:
 
     `unstable` says why eager cannot be trusted in a case, `tied` which operators chose between equal elements, and
     `left_out` why a case was not recorded. `found` are those that the spec does not plan. `whole` is False where the
-    promised cases tell nothing, so that the rest was not recorded.
+    promised cases tell nothing, so that the rest was not recorded. Step N of `decoding` lies in
+    `decoding-<N>.safetensors`.
     """
 
     cases: tuple[RecordedCase, ...]
@@ -139,6 +160,7 @@ class RecordAnswer:
     notes: tuple[str, ...]
     found: tuple[str, ...]
     whole: bool
+    decoding: tuple[RecordedCase, ...] = ()
 
 
 @dataclass
@@ -159,14 +181,15 @@ def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     setting.say("recording goldens")
     with scratch() as place:
         answer = _asked(spec, checkpoint, exported, place, setting)
-        cases, left_out, remarks = finish(spec, answer, place, into, exported.constants)
-    recorded = [case.name for case in cases]
+        kept = finish(spec, answer, place, into, exported.constants, exported.sized)
+        steps = finish_decoding(spec, answer.decoding, place, into)
+    recorded = [case.name for case in kept.cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer.found]
-    if answer.whole and sorted([*recorded, *left_out]) != sorted(planned):
+    if answer.whole and sorted([*recorded, *kept.left_out]) != sorted(planned):
         raise ModelError(
             "not every planned case was recorded", where=str(into), hint="report it: this is a bug of ours"
         )
-    return Record(cases, left_out, (*remarks, *answer.notes))
+    return Record(kept.cases, kept.left_out, (*kept.notes, *answer.notes), kept.untelling, steps)
 
 
 def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> RecordAnswer:
@@ -187,6 +210,7 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
         parameters=dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
         beside=VerdictSettings.of(spec),
         constants=tuple(exported.constants),
+        sized=tuple(exported.sized),
         masks=exported.masks(spec),
     )
     probing = {case.name for case in (*plan_cases(spec), *request.further()) if case.kind}

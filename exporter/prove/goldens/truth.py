@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from exporter.base.numbers.allowance import allowance, independent_numbers
-from exporter.base.numbers.golden import counting
 from exporter.base.numbers.norms import error
+from exporter.base.numbers.partial import counting
 from exporter.base.tensors import Array
 
 #: How the method is called where there is no truth.

@@ -10,7 +10,7 @@ import numpy as np
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
 from exporter.base.numbers.golden import NOT_FINITE_IN, ROWS_OF
-from exporter.base.tensors import Array, digest, load_npy
+from exporter.base.tensors import Array, digest, load_npy, shape_at
 from exporter.export.fold.samples import sample_rows
 from exporter.prove.goldens.cases import Case, batch_dim, declared_range, kinds_of, value_ends
 from exporter.prove.goldens.extremes import Extremes, with_a_token
@@ -18,6 +18,8 @@ from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
 from exporter.spec.values import arguments
 
+#: From the seeds of one attempt to those of the next: no spec has as many cases.
+_STRIDE = 100_003
 #: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
 Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
 
@@ -32,31 +34,32 @@ def real_rows(spec: Spec) -> Rows | None:
     return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
 
 
-def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
-    """Fill the inputs of one case.
+def draw(spec: Spec, case: Case, rows: Rows | None, attempt: int = 0) -> dict[str, Array]:
+    """Fill the inputs of one case; a further attempt draws them anew.
 
     Raises:
         UsageError: a `.npy` file or the recipe's data does not fit the input.
     """
     inputs: dict[str, Array] = {}
+    seed = case.seed + _STRIDE * attempt
     # What probes is made from the typical case, whose seed it has.
     dims = {name: dim.typical for name, dim in spec.dims.items()} if case.kind else case.dims
-    shapes = {name: _shape(declared, dims) for name, declared in spec.inputs.items()}
+    shapes = {name: shape_at(declared.shape, dims) for name, declared in spec.inputs.items()}
     real = tuple(name for name, declared in spec.inputs.items() if declared.values == "dataset")
     if real and rows is not None:
         counts = {shapes[name][0] for name in real if shapes[name]}
-        drawn = rows(real, max(counts, default=1), case.seed)
+        drawn = rows(real, max(counts, default=1), seed)
         inputs.update({name: cropped(spec, name, drawn[name], shapes[name]) for name in real})
     for index, (name, declared) in enumerate(spec.inputs.items()):
         if declared.values == "samples" and spec.pipeline is not None:
             count = shapes[name][0] if shapes[name] else 1
-            raw = sample_rows(spec.pipeline, count, case.seed)
+            raw = sample_rows(spec.pipeline, count, seed)
             inputs[name] = cropped(spec, name, raw, shapes[name])
         elif name not in inputs:
-            generator = np.random.default_rng([case.seed, index])
+            generator = np.random.default_rng([seed, index])
             inputs[name] = _fill(declared, shapes[name], dims, generator)
             if declared.values == "normal" and not shapes[name]:
-                inputs[name] = _by_turns(inputs[name], case.seed >> index % 2)
+                inputs[name] = _by_turns(inputs[name], seed >> index % 2)
         if inputs[name].shape != shapes[name] or inputs[name].dtype.name != declared.dtype:
             read = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
             raise UsageError(
@@ -64,12 +67,17 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
                 where=f"inputs.{name}.values: {declared.values}",
                 hint="make the values fit the input's dtype and shape",
             )
-    drawn_inputs = {name: inputs[name] for name in spec.inputs}
     if case.kind:
-        drawn_inputs = _changed(spec, case, drawn_inputs)
+        return probing(spec, case, inputs)
+    return {name: with_a_token(spec.inputs[name], value_ends(spec, name, dims), inputs[name]) for name in spec.inputs}
+
+
+def probing(spec: Spec, case: Case, typical: Mapping[str, Array]) -> dict[str, Array]:
+    """What a probing case makes of the inputs of the typical one."""
+    dims = {name: dim.typical for name, dim in spec.dims.items()}
+    changed = _changed(spec, case, {name: typical[name] for name in spec.inputs})
     return {
-        name: with_a_token(spec.inputs[name], value_ends(spec, name, dims), value)
-        for name, value in drawn_inputs.items()
+        name: with_a_token(spec.inputs[name], value_ends(spec, name, dims), value) for name, value in changed.items()
     }
 
 
@@ -108,10 +116,6 @@ def content(inputs: Mapping[str, Array]) -> str:
     """A digest of all inputs of a case: two cases that have it in common are one."""
     lines = [f"{name} {list(value.shape)} {digest(value)}" for name, value in inputs.items()]
     return sha256_bytes("\n".join(lines).encode())
-
-
-def _shape(declared: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dims[dim] if isinstance(dim, str) else dim for dim in declared.shape)
 
 
 def _fill(declared: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: np.random.Generator) -> Array:

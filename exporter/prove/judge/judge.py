@@ -18,7 +18,8 @@ from exporter.prove.root_cause.repro import Keep
 from exporter.prove.root_cause.search import Search
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.prove.verdict.plan import ENGINES, Run, only_legacy
-from exporter.prove.verdict.waivers import expired, waived
+from exporter.prove.verdict.waivers import expired, unaccepted, waived
+from exporter.spec.waiver import Waiver
 
 PROOFS: Registry[Proof] = Registry("exporter.prove.proofs", "proof")
 #: Of a bundle whose files are all made of legacy programs.
@@ -32,6 +33,7 @@ _NO_TRACE = (
 class About:
     """What a report says of a subject besides its claims. `objections` are reasons against it that no claim holds.
 
+    `unaccepted` are waivers that a bundle grants itself, and that nobody here has accepted: they count for nothing.
     `unlike` says why kernels may round otherwise here than where the goldens were recorded; empty where they must not.
     """
 
@@ -42,6 +44,7 @@ class About:
     notes: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
+    unaccepted: tuple[Waiver, ...] = ()
 
 
 def harness_of(subject: Subject, runs: Sequence[Run], setting: Setting, narrowing: Narrowing | None = None) -> Harness:
@@ -63,8 +66,8 @@ def judge(harness: Harness, about: About) -> Report:
         UsageError: nothing is left of the plan.
     """
     proofs = _in_order(harness.narrowing.without)
-    planned = {proof.kind: proof.plan(harness) for proof in proofs}
-    plan = frozenset[Claim]().union(*planned.values())
+    claims = {proof.kind: proof.plan(harness) for proof in proofs}
+    plan = frozenset[Claim]().union(*claims.values())
     if not plan:
         raise UsageError("nothing is left to prove", where="--without", hint="leave out less")
     evidence = harness.evidence
@@ -72,16 +75,23 @@ def judge(harness: Harness, about: About) -> Report:
     evidence.update(_absent(plan, harness.subject))
     said = []
     if idle := _idle(harness):
-        running = [claim for proof in proofs if not proof.reads for claim in planned[proof.kind]]
+        running = [claim for proof in proofs if not proof.reads for claim in claims[proof.kind]]
         evidence.update(undecided([claim for claim in running if claim not in evidence], idle))
         said.append(told(idle))
     for proof in proofs:
-        evidence.update(proof.prove(sorted(planned[proof.kind] - set(evidence)), harness))
+        evidence.update(proof.prove(sorted(claims[proof.kind] - set(evidence)), harness))
     if not idle:
         said += [note for proof in proofs for note in proof.notes(harness)]
     said += _kept({proof.kind for proof in proofs if proof.promise}, evidence)
     verdict = Verdict(plan, evidence, narrowed=str(harness.narrowing), objections=about.objections)
     return _report(harness, about, verdict, said)
+
+
+def planned(harness: Harness) -> frozenset[Claim]:
+    """The claims on what is recorded; nothing runs for them."""
+    missing = set(harness.subject.missing)
+    plans = (proof.plan(harness) for proof in _in_order(harness.narrowing.without))
+    return frozenset(claim for plan in plans for claim in plan if claim.case not in missing)
 
 
 def _idle(harness: Harness) -> tuple[Doubt, ...]:
@@ -111,10 +121,13 @@ def _in_order(without: Sequence[str]) -> list[Proof]:
 
 
 def _absent(plan: frozenset[Claim], subject: Subject) -> Iterator[tuple[Claim, Evidence]]:
-    """The evidence for claims on variants that the spec asks for and the bundle lacks."""
+    """The evidence for claims on variants that the spec asks for and the bundle lacks, and on cases likewise."""
     for claim in plan:
         if claim.format != "source" and claim.variant not in subject.artifacts:
             reason = f"the spec asks for {claim.variant} and the bundle holds none"
+            yield claim, Evidence(Outcome.MISSING, reason, stage="plan")
+        elif why := subject.unshown.get(claim.case):
+            reason = f"it was left out, and nothing but the bundle's word says why ({why}); --accept-waivers takes it"
             yield claim, Evidence(Outcome.MISSING, reason, stage="plan")
 
 
@@ -123,8 +136,8 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
     untrained = [note] if (note := weights_note(spec, about.notes)) else []
-    sources = {run.engine for run in harness.runs if run.format == "source"}
-    untraced = [_NO_TRACE] if "eager" in sources and only_legacy(spec) else []
+    with_eager = any(run.engine == "eager" for run in harness.runs)
+    untraced = [_NO_TRACE] if with_eager and only_legacy(spec) else []
     return Report(
         name=about.name,
         version=about.version,
@@ -137,6 +150,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
             *about.notes,
             *said,
             *expired(spec.waivers, today),
+            *unaccepted(verdict, about.unaccepted, today),
             *unlike_bits(verdict, paddle_kernels, about.unlike),
             *differences(verdict, harness.subject.artifacts),
         ),

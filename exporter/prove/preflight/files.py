@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from exporter.base.errors import BundleError, UsageError, did_you_mean
-from exporter.base.tensors import npy_facts, shapes
+from exporter.base.tensors import npy_facts, shape_at, shapes
 from exporter.export.sources.foreign import format_of, read_foreign
 from exporter.prove.goldens.cases import plan_cases
 from exporter.spec.model import Spec
@@ -31,7 +31,7 @@ def refuse_files(spec: Spec) -> None:
         if settings.data is not None:
             _refuse_samples(spec, name, Path(settings.data))
     for candidate in spec.candidates:
-        _refuse_candidate(spec, Path(candidate.file))
+        foreign_format(spec, Path(candidate.file), "candidates")
 
 
 def refuse_waivers(spec: Spec) -> None:
@@ -51,13 +51,22 @@ def refuse_waivers(spec: Spec) -> None:
             )
 
 
-def _refuse_candidate(spec: Spec, file: Path) -> None:
-    """Read a file of another tool; its outputs are counted when it is judged, where the spec names none."""
-    format_of(file, "candidates")
+def foreign_format(spec: Spec, file: Path, where: str) -> str:
+    """Read a file of another tool, before anything runs, and return its format; `where` is what names it.
+
+    Its outputs are counted when it is judged, where the spec names none.
+
+    Raises:
+        UsageError: it is of no format that can be judged, or has other inputs or outputs than the model.
+        BundleError: it is damaged, or does more than compute.
+    """
+    format = format_of(file, where)
     facts = read_foreign(file)
-    if len(facts.inputs) != len(spec.inputs):
-        what = f"it takes {len(facts.inputs)} inputs, and the model {len(spec.inputs)}"
-        raise UsageError(what, where=str(file), hint="give a file that was made of this model")
+    for kind, theirs, ours in (("input", facts.inputs, spec.inputs), ("output", facts.outputs, spec.outputs)):
+        if ours and len(theirs) != len(ours):
+            what = f"it has {len(theirs)} {kind}s, and the model {len(ours)}"
+            raise UsageError(what, where=str(file), hint="give a file that was made of this model")
+    return format
 
 
 def _refuse_npy(spec: Spec, name: str, path: Path) -> None:
@@ -70,7 +79,7 @@ def _refuse_npy(spec: Spec, name: str, path: Path) -> None:
             hint="store the values in the input's dtype",
         )
     for case in plan_cases(spec):
-        needs = tuple(case.dims[dim] if isinstance(dim, str) else dim for dim in wanted.shape)
+        needs = shape_at(wanted.shape, case.dims)
         if shape != needs and (len(shape) != len(needs) or shape[1:] != needs[1:] or shape[0] < needs[0]):
             raise UsageError(
                 f"the file holds {list(shape)}, the case {case.name} needs {list(needs)} for '{name}'",

@@ -19,6 +19,7 @@ from exporter.engines.base import SourceModel
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import effective_budget, fixed_dims
 from exporter.process.workers import Setting
+from exporter.prove.goldens.decoding import Rollout
 from exporter.prove.harness import Bench, run_engines
 from exporter.prove.proofs.quantisation.injected import Sources, sources_of_noise
 from exporter.prove.proofs.quantisation.noise import LayerNoise, Suffering, suffering
@@ -53,7 +54,9 @@ class Subject:
     `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it, and
     `costs` what each run took there. `untraced` are formats of files by other tools that store no tensor of the model
     as it was: what they compute is all that can be proven of their weights. `constants` are the outputs that no input
-    is said to decide: every file has to show it.
+    is said to decide, and `sized` those that nothing but sizes is: every file has to show it.
+    `unshown` are those of `missing` that were left out for a reason that nothing but the bundle's word stands for.
+    `rollout` holds the steps of a decoder.
     """
 
     spec: Spec
@@ -73,6 +76,9 @@ class Subject:
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     untraced: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
+    unshown: Mapping[str, str] = field(default_factory=dict)
+    rollout: Rollout | None = None
 
     def bench(self) -> Bench:
         """Where engines run it."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from exporter.base import tensors
 from exporter.base.errors import UsageError
 from exporter.base.numbers.golden import promised
+from exporter.base.tensors import size_at
 from exporter.engines.job import REFUSED, EngineCase
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
@@ -137,7 +138,12 @@ def _batch_of(spec: Spec, one: Input, value: Array) -> Array:
     if value.ndim != len(one.shape) - 1:
         return value
     size = one.shape[0]
-    return np.repeat(value[None], spec.dims[size].min if isinstance(size, str) else size, axis=0)
+    return np.repeat(value[None], size_at(size, _ends(spec)[0]), axis=0)
+
+
+def _ends(spec: Spec) -> tuple[dict[str, int], dict[str, int]]:
+    """All dims at their smallest, and at their largest."""
+    return {name: dim.min for name, dim in spec.dims.items()}, {name: dim.max for name, dim in spec.dims.items()}
 
 
 def _misfit(spec: Spec, one: Input, value: Array) -> str:
@@ -145,7 +151,7 @@ def _misfit(spec: Spec, one: Input, value: Array) -> str:
     if value.ndim != len(one.shape):
         return "add a `layout` or a `reshape` step"
     for axis, size in enumerate(one.shape):
-        low, high = (spec.dims[size].min, spec.dims[size].max) if isinstance(size, str) else (size, size)
+        low, high = (size_at(size, sizes) for sizes in _ends(spec))
         if not low <= value.shape[axis] <= high:
             return f"let axis {axis} be {low} to {high}, by a `resize`, `crop` or `pad`"
     return ""
@@ -172,6 +178,8 @@ def answered(subject: Subject, run: Run, states: Sequence[State], setting: Setti
             raise UsageError(f"{run.engine}: {answer.refusal}", where="pipeline.samples", hint=REFUSED)
         made = [tensors.load(place / f"{at}.safetensors") for at in range(len(states))]
     natives = bench.artifacts[run.variant].outputs if run.format != "source" else bench.outputs
+    if lost := sorted(set(natives).difference(*made[:1])):
+        raise UsageError(f"{run.engine}: it puts out no '{lost[0]}'", where="pipeline.samples", hint=REFUSED)
     names = dict(zip(bench.outputs, natives, strict=True))
     rows = [next(iter(one.values())).shape[0] if batch_dim(spec) or _fixed_batch(spec) else 0 for one in inputs]
     batched = {

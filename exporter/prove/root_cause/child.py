@@ -76,6 +76,7 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     oracle.ask(inputs)  # it finds the ways in which this layer can be computed in float64
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
+    oracle.let_go()  # of a large layer there is no room for them beside what is traced below
     tensors, facts = _collect(calls, exact, float32_runs)
     if any(value.dtype.name in ("float16", "float32") for value in inputs.values()):
         floor = FLOOR

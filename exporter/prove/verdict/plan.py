@@ -180,8 +180,13 @@ def refuse_promises(spec: Spec) -> None:
 def _refuse_idle(spec: Spec) -> None:
     """Refuse keys that nothing of this spec answers: whoever sets one would take it for heard."""
     if "onnx" not in spec.formats:
-        for key, given in (("opset", spec.opset is not None), ("writer", spec.writer != "program")):
-            if given:
+        about_onnx = {
+            "opset": spec.opset is not None,
+            "writer": spec.writer != "program",
+            "external_data_mb": spec.external_data_mb is not None,
+        }
+        for key, is_set in about_onnx.items():
+            if is_set:
                 raise UsageError(f"{key} is about ONNX, which is not written", where=key, hint=_ADD_ONNX)
 
 

@@ -38,6 +38,23 @@ def _covers(pattern: str, claim: Claim) -> bool:
     return named and fnmatchcase(str(claim), pattern)
 
 
+def unaccepted(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> list[str]:
+    """A note for each waiver that nobody here has accepted: how many claims fail that it would cover."""
+    notes = []
+    for waiver in waivers:
+        failed = [
+            claim
+            for claim in verdict.plan
+            if verdict.of(claim).outcome is not Outcome.MATCH and covering(claim, (waiver,), today) is not None
+        ]
+        effect = f"{len(failed)} claims fail that it would cover" if failed else "no claim needs it"
+        notes.append(
+            f"the bundle waives {waiver.claim} until {waiver.until} ({waiver.reason}), and nobody accepted it here: "
+            f"{effect}; --accept-waivers, or a trusted key that `may_waive`"
+        )
+    return notes
+
+
 def expired(waivers: Sequence[Waiver], today: date) -> list[str]:
     """A note for each waiver that has ended, so that nobody thinks that it still holds."""
     return [

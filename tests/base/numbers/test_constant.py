@@ -52,6 +52,12 @@ def test_a_constant_that_is_nearly_its_mean_is_not_proven() -> None:
     assert judged(near, near.astype("float32")).outcome == "vacuous"
 
 
+def test_what_is_one_number_in_one_case_alone_has_its_mean_as_an_impostor() -> None:
+    every = [golden(EVEN), golden(np.arange(1.0, 4.0), seed=1)]
+    found = judge_output(every[0], EVEN.astype("float32"), 4.0, every, {"y": every[0]})
+    assert found.outcome == "vacuous" and "mean would have passed" in found.reason
+
+
 def recorded(values: list[Array], constant: bool = True) -> tuple[dict[str, Array], list[dict[str, Any]]]:
     tensors: dict[str, Array] = {}
     cases = []
@@ -88,7 +94,10 @@ def test_zero_proves_nothing_and_is_no_reason_to_run_nothing() -> None:
     found = judge_output(zeros[0], np.zeros(3, "float32"), 4.0, zeros, {"y": zeros[0]})
     assert (found.outcome, found.reason) == ("inconclusive", ALL_ZERO)
     assert judge_output(zeros[0], np.ones(3, "float32"), 4.0, zeros, {"y": zeros[0]}).outcome != "match"
+    assert judged(np.zeros(4), np.zeros(4, "float32")).reason.startswith("zeros would have passed")
     assert judged(np.zeros(4, "int64"), np.zeros(4, "int64")).reason == "zeros would have passed in every case"
+    assert {one.gate for one in outputs(read_cases(*recorded([np.zeros(3, "int64")] * 3)))} == {""}
+    assert {one.gate for one in outputs(read_cases(*recorded([np.array([0.0, 1.0, 2.0])] * 3)))} == {""}
     assert doubts(cases, 4.0) == ()
     assert doubts(read_cases(*recorded([np.zeros(3)] * 3, constant=False)), 4.0) != ()
 
@@ -104,3 +113,6 @@ def test_in_reduced_precision_it_has_to_be_nearer_than_nothing(value: Array) -> 
     seen = {name: judge_reduced(one, near, every, False) for name, one in named.items()}
     assert judge_promise("snr_db", 30.0, named, seen).outcome == "match"
     assert judge_promise("snr_db", 45.0, named, seen).outcome == "mismatch"
+    every[1] = named["1"] = replace(every[1], constant=False)
+    vacuous = judge_promise("snr_db", 30.0, named, seen)
+    assert vacuous.outcome == "vacuous", "what one input decides has to show it"

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.base.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, counting, read_cases, to_run, unvaried
+from exporter.base.numbers.golden import (
+    E_REF_TIMES,
+    MANY,
+    SPREAD,
+    GoldenCase,
+    Partial,
+    counting,
+    read_cases,
+    to_run,
+    unvaried,
+)
 from exporter.base.numbers.norms import FLOOR, error, norms
 from exporter.base.tensors import Array
 
@@ -300,6 +310,37 @@ class TestRowsWithoutAnAnswer:
         eager *= 1.1
         assert "rounding alone" in self.read(eager, truth).gate, "where no row has an answer"
 
+    @pytest.mark.parametrize("shape", [(3, 4), (3, 2, 2)])
+    def test_a_row_counts_where_no_number_of_it_is_off_by_more_than_a_part_of_the_largest(
+        self, shape: tuple[int, ...]
+    ) -> None:
+        """A number that is not finite says nothing of its row's others."""
+        truth = np.array([[0.0, 2.0, 1.0, 0.5]] * 3).reshape(shape)
+        for share, counts in ((0.0025, True), (0.0026, False), (1.0, False)):
+            eager = truth.copy()
+            eager[1].ravel()[0] += 2 * share
+            for where in (eager, truth):
+                where[2].ravel()[2] = np.nan
+            found = counting(eager, truth).reshape(3, 4)
+            assert found.tolist() == [[True] * 4, [counts] * 4, [True, True, False, True]]
+
+    def test_numbers_in_no_row_count_where_they_are_finite(self) -> None:
+        eager, truth = np.array([1.0, np.nan, 3.0]), np.array([2.0, 2.0, 2.0])
+        assert counting(eager, truth).tolist() == [True, False, True]
+        assert counting(np.array(1.0), np.array(2.0)).tolist() is True
+        assert counting(eager[:, None], np.full((3, 1), np.nan))[:, 0].tolist() == [True, False, True]
+        assert counting(np.full((2, 3), np.nan), np.zeros((2, 3))).tolist() == [[True] * 3] * 2
+
+    @pytest.mark.parametrize(
+        ("shape", "rows"), [((6,), ""), ((3, 2), (1, 1)), ((3, 1, 2), (1, 1)), ((2, 1, 3), (1, 0))]
+    )
+    def test_rows_are_named_where_there_are_rows(self, shape: tuple[int, ...], rows: tuple[int, ...]) -> None:
+        got = np.zeros(6)
+        got[2] = np.nan
+        said = Partial(np.zeros(shape), None).unlike(got.reshape(shape))
+        named = f", in {rows[0]} of {shape[0]} rows, the first of them row {rows[1]}" if rows else ""
+        assert said == f"holds NaN or infinity where eager is finite (1 of 6 numbers{named})"
+
     @pytest.mark.parametrize("sampled", [False, True])
     def test_engines_have_to_agree_on_what_is_finite(self, sampled: bool) -> None:
         eager, truth = self.rows()
@@ -319,6 +360,13 @@ class TestRowsWithoutAnAnswer:
         assert unlike((2, 0), np.nan) == f"holds NaN or infinity where eager is finite (1 of 20 numbers{named})"
         assert unlike((1, 1), 0.5).startswith("holds numbers where eager is NaN or infinite (1 of 20 numbers")
         assert unlike((1, 3), -np.inf).startswith("holds another infinity than eager")
+
+    def test_of_a_sample_the_places_stay_and_what_is_whole_stays_so(self) -> None:
+        eager, truth = self.rows()
+        whole = self.read(eager, truth)
+        assert whole.eager.shape == (4, 5) and whole.index is None
+        eager[1] = truth[1] = np.nan
+        assert self.read(eager, truth, index=np.array([0, 7, 12])).index.tolist() == [0, 12]
 
     def test_where_nothing_is_finite_nothing_is_proven(self) -> None:
         eager, truth = (np.full((2, 2), np.nan) for _ in range(2))

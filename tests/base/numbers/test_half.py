@@ -105,3 +105,23 @@ def test_other_dtypes_are_measured_as_before() -> None:
     assert halves([value])[0].floor == FLOOR_16 and golden(value).floor == FLOOR
     zeros, mean = (nearest(value, None, False, (0.0, 0.0), dtype=dtype)[1] for dtype in ("float64", "float16"))
     assert zeros == pytest.approx(mean * FLOOR_16 / FLOOR, rel=1e-2)
+
+
+def test_an_infinity_is_none_of_numpys_business() -> None:
+    with np.errstate(all="raise"):
+        nearest_to = unrounded(np.array([0.0, -1.0, np.inf]), np.array([np.inf, -np.inf, np.inf], "float16"))
+    assert not np.isfinite(nearest_to).any()
+
+
+def test_an_impostor_beyond_float16_is_no_warning() -> None:
+    with np.errstate(over="raise"):
+        name, distance = nearest(np.array([1.0, 2.0]), np.array([1e6, 1e6]), False, (0.0, 0.0), dtype="float16")
+    assert name == "the mean" and np.isfinite(distance)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_candidate_is_looked_at_in_float64(dtype: str) -> None:
+    """Of a truth in float32, too, as one output of an engine may be the other's."""
+    truth = np.array([1.0, 3.0], "float32")
+    near = unrounded(truth, np.array([1 / 3, 3.0], dtype))
+    assert near.dtype == np.float64 and np.allclose(near, [1 / 3, 3.0], atol=1e-3)

@@ -16,7 +16,7 @@ from exporter.base.errors import BundleError, UsageError
 from exporter.base.readers import read, read_program
 from exporter.base.readers.allowed import allowed
 from exporter.base.readers.kinds.openvino import facts, joined, names_of
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.export.sources.foreign import read_foreign
 from tests.exported import as_ir
 
@@ -48,10 +48,10 @@ def test_the_interface_and_the_constants_are_those_that_openvino_tells(ir: Path)
     assert [spec.dtype for spec in told.outputs] == ["float32", "int64"]
     assert told.format == "openvino" and told.writer.startswith("OpenVINO 20") and told.versions == {"ir": 11}
     theirs = {op.get_friendly_name(): op.data for op in model.get_ops() if op.get_type_name() == "Constant"}
-    stored, numbers = stored_weights(("model.bin", "model.xml"), ir.parent)
+    stored = stored_tensors(("model.bin", "model.xml"), ir.parent).arrays()
     assert set(stored) == set(theirs) and len(stored) > 12
-    for name, weight in stored.items():
-        np.testing.assert_array_equal(weight.array(numbers), theirs[name])
+    for name, value in stored.items():
+        np.testing.assert_array_equal(value, theirs[name])
 
 
 def test_every_operation_of_the_opsets_is_listed_or_refused_on_purpose() -> None:

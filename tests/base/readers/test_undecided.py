@@ -11,7 +11,15 @@ from onnx import NodeProto, TensorProto, helper
 
 from exporter.base.errors import BundleError
 from exporter.base.readers.program import Block, Operator, TensorType, Value
-from exporter.base.readers.undecided import undecided, undecided_in, undecided_in_all
+from exporter.base.readers.undecided import (
+    Reach,
+    reach,
+    reach_in,
+    reach_in_all,
+    undecided,
+    undecided_in,
+    undecided_in_all,
+)
 
 
 def graph(nodes: Sequence[NodeProto], outputs: Sequence[str], inputs: Sequence[str] = ()) -> onnx.GraphProto:
@@ -111,3 +119,81 @@ def test_what_is_written_in_place_is_decided_and_what_nobody_follows_decides_all
     assert pir(("assign_out_", (1, 9), (3,)), y=9) == frozenset()
     assert pir(("batch_norm_", (1, 5, 6, 9, 8), (3,)), y=9) == frozenset(["y"]), "a norm reads its gain"
     assert pir(("scale", (9,), (2,)), ("builtin.set_parameter", (1,), ())) == frozenset()
+
+
+def reach_of_onnx(place: Path, *nodes: NodeProto) -> dict[str, Reach] | None:
+    onnx.save(helper.make_model(graph(nodes, ["y", "z"], ["x"])), place / "m.onnx")
+    return reach(place / "m.onnx")
+
+
+SIZES = node("Shape", ["x"], "s")
+LEADS = {
+    "a size": ([SIZES, node("ConstantOfShape", ["s"], "y")], Reach.SIZES),
+    "a size of a computed value": ([node("Relu", ["x"], "a"), node("Shape", ["a"], "y")], Reach.SIZES),
+    "a count": ([node("Size", ["x"], "y")], Reach.SIZES),
+    "a size that values decide": ([node("NonZero", ["x"], "a"), node("Shape", ["a"], "y")], Reach.VALUES),
+    "a size that values decide, further on": (
+        [node("NonZero", ["x"], "a"), node("Relu", ["a"], "b"), node("Shape", ["b"], "y")],
+        Reach.VALUES,
+    ),
+    "a size that values of an operand decide": (
+        [node("Tile", ["held", "x"], "a"), node("Shape", ["a"], "y")],
+        Reach.VALUES,
+    ),
+    "what is tiled has a size": ([node("Tile", ["x", "held"], "a"), node("Shape", ["a"], "y")], Reach.SIZES),
+    "a size beside a value": ([SIZES, node("Add", ["s", "x"], "y")], Reach.VALUES),
+    "an operator that nobody knows": ([node("Unheard", ["x"], "a"), node("Shape", ["a"], "y")], Reach.VALUES),
+    "within a body": (
+        [
+            SIZES,
+            node(
+                "If",
+                ["s"],
+                "y",
+                then_branch=graph([node("Neg", ["held"], "t")], ["t"]),
+                else_branch=graph([node("Abs", ["held"], "e")], ["e"]),
+            ),
+        ],
+        Reach.SIZES,
+    ),
+    "a size that is read within a body": (
+        [
+            node(
+                "If",
+                ["held"],
+                "y",
+                then_branch=graph([node("Shape", ["x"], "t")], ["t"]),
+                else_branch=graph([node("Abs", ["held"], "e")], ["e"]),
+            )
+        ],
+        Reach.VALUES,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", LEADS)
+def test_sizes_are_told_from_values(way: str, tmp_path: Path) -> None:
+    nodes, leads = LEADS[way]
+    assert reach_of_onnx(tmp_path, *nodes, Z) == {"y": leads, "z": Reach.NOTHING}
+    assert reach_in_all([tmp_path / "m.onnx"] * 2) == {"y": leads, "z": Reach.NOTHING}
+    assert reach_in_all([tmp_path / "m.onnx", tmp_path / "m.xml"]) == {}
+
+
+def reach_of_pir(*operators: tuple[str, tuple[int, ...], tuple[int, ...]]) -> Reach:
+    first = [Operator("data", 0, (), (Value(1, FREE),), {}), Operator("parameter", 1, (), (Value(9, FIXED),), {})]
+    rest = [
+        Operator(name, at, operands, tuple(Value(one, FREE) for one in results), {})
+        for at, (name, operands, results) in enumerate(operators, start=2)
+    ]
+    return reach_in(Block((), (*first, *rest, Operator("fetch", 99, (2,), (), {"name": "y"}))))["y"]
+
+
+def test_sizes_are_told_from_values_in_pir() -> None:
+    assert reach_of_pir(("shape64", (1,), (3,)), ("full_with_tensor", (9, 3), (2,))) == Reach.SIZES
+    assert reach_of_pir(("relu", (1,), (3,)), ("full_like", (3, 9), (2,))) == Reach.SIZES
+    assert reach_of_pir(("relu", (1,), (3,)), ("full_like", (3, 1), (2,))) == Reach.VALUES
+    assert reach_of_pir(("nonzero", (1,), (3,)), ("shape64", (3,), (2,))) == Reach.VALUES
+    assert reach_of_pir(("reshape", (1, 9), (3,)), ("shape64", (3,), (2,))) == Reach.SIZES
+    assert reach_of_pir(("reshape", (9, 1), (3,)), ("shape64", (3,), (2,))) == Reach.VALUES
+    assert reach_of_pir(("shape64", (1,), (3,)), ("assign_out_", (1, 3), (2,))) == Reach.VALUES
+    assert reach_of_pir(("shape64", (1,), (3,)), ("builtin.set_parameter", (3,), ())) == Reach.VALUES

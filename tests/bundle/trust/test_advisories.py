@@ -98,7 +98,11 @@ def test_the_bill_of_a_damaged_bundle_is_not_read(tmp_path: Path) -> None:
     for name in content.pop("documents").values():
         (bundle / name).unlink()
     reseal(bundle, content)
-    refused(exporter("doctor", "--bom", bundle, "--advisories", file, cwd=tmp_path), 5, "no bill of materials")
+    refused(
+        exporter("doctor", "--bom", bundle, "--advisories", file, cwd=tmp_path),
+        5,
+        "names no provenance.intoto.json and no bom.cdx.json",
+    )
 
 
 @pytest.mark.parametrize(

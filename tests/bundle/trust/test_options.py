@@ -90,6 +90,26 @@ def test_a_trust_file_that_says_something_else_trusts_nobody(text: str, said: st
     refused(verify(bundle, "--trust", tmp_path / "trust.yaml"), 2, said)
 
 
+def test_waivers_count_where_whoever_signed_may_waive(tmp_path: Path) -> None:
+    """Nothing is proven by one case, and the bundle waives it: its maker has not asked whoever receives it."""
+    bundle, key = bundle_in(tmp_path), make_key(tmp_path, "key")
+    content = json.loads((bundle / "manifest.json").read_bytes())
+    waiver = {"claim": "onnx/*", "reason": "known and accepted", "until": "2999-01-01"}
+    content["waivers"] = content["spec"]["waivers"] = [waiver]
+    case = next(case for case in content["cases"] if case["name"] == "batch=1")
+    case["outputs"]["scores"]["gate"] = "eager gives other values each time"
+    reseal(bundle, content)
+    signed(bundle, key)
+
+    def code_of(*options: str | Path) -> int:
+        return exporter("verify", bundle, "--engines", "onnxruntime", *options, cwd=tmp_path).code
+
+    assert [code_of(), code_of("--accept-waivers")] == [1, 0]
+    for said, code in (("", 1), (", may_waive: false", 1), (", may_waive: true", 0), (", may_waive: 1", 2)):
+        (tmp_path / "trust.yaml").write_text(f"keys:\n  - {{key: key.pub{said}}}\n")
+        assert code_of("--trust", tmp_path / "trust.yaml") == code, said
+
+
 def test_sign_refuses_what_would_not_hold(tmp_path: Path) -> None:
     bundle, key, other = bundle_in(tmp_path), make_key(tmp_path, "key"), make_key(tmp_path, "other")
     certify(other, "somebody else", Wanted())

@@ -233,3 +233,23 @@ def test_lines_and_words_stay_as_they_are() -> None:
     assert all(mutant.source.count("\n") == SOURCE.count("\n") and "Is 1 < 2?" in mutant.source for mutant in found)
     assert {mutant.kind for mutant in found} == {"comparison", "forced", "constant", "deleted", "returned"}
     assert all("{a + b} of 3" in mutant.source for mutant in found if mutant.kind != "deleted")
+
+
+def test_of_a_commit_only_what_changed_since_is_mutated(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+
+    name = ["-c", "user.name=name", "-c", "user.email=name@example.com"]
+    before, after = tmp_path / "exporter/small.py", tmp_path / "exporter/room/small.py"
+    after.parent.mkdir(parents=True)
+    before.write_text(SMALL)
+    git("init", "--quiet")
+    git("add", ".")
+    git(*name, "commit", "--quiet", "--message", "first")
+    after.write_text(SMALL.replace("value * 2", "value * 3"))
+    before.unlink()
+    git("add", "--all")
+    rooms = {"room": Room(("exporter/room",), ())}
+    changed = Plan.of(rooms, "", 1, tmp_path, since="HEAD").mutants
+    assert {mutant.text for mutant in changed} == {"return value * 3"} and len(changed) > 1
+    assert len(Plan.of(rooms, "", 1, tmp_path).mutants) > len(changed)

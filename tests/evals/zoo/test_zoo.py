@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evals.zoo import nlp, ocr, quick, settled, table
+from evals.zoo import nlp, ocr, paddlex, paddlex_layers, quick, settled, table
 from evals.zoo.__main__ import report
 from evals.zoo.rows import key_of, read_rows, write_rows
 from tests.command import ROOT
@@ -92,6 +92,32 @@ def test_without_a_checkout_there_is_no_ocr_and_a_wrong_one_is_named(
         ocr.builders()
 
 
+def test_without_a_wheel_there_is_no_paddlex_and_a_wrong_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(paddlex.WHEEL, raising=False)
+    assert paddlex.builders() == {}
+    monkeypatch.setenv(paddlex.WHEEL, str(tmp_path))
+    with pytest.raises(SystemExit, match=r"name the unpacked wheel of PaddleX"):
+        paddlex.builders()
+
+
+def test_every_dim_of_a_network_of_paddlex_has_sizes() -> None:
+    for entry in paddlex.ENTRIES:
+        dims = {size for tensor in entry.inputs for size in tensor.shape if isinstance(size, str)}
+        assert set(entry.dims) == dims
+    assert len({entry.name for entry in paddlex.ENTRIES}) == len(paddlex.ENTRIES)
+
+
+def test_weights_are_as_wide_as_their_inputs_ask_for() -> None:
+    import paddle
+
+    layer = paddle.nn.Sequential(paddle.nn.Conv2D(8, 64, 3), paddle.nn.Linear(400, 30), paddle.nn.Embedding(90, 20))
+    paddlex_layers.scale(layer, np.random.default_rng(1))
+    sizes = [float(parameter.std()) for parameter in layer.parameters() if len(parameter.shape) > 1]
+    assert np.allclose(sizes, [(2 / 72) ** 0.5, 400**-0.5, 1.0], rtol=0.05)
+
+
 @pytest.mark.parametrize(
     ("model", "config"),
     [
@@ -135,6 +161,10 @@ def test_what_stock_cannot_export_is_not_held_against_a_format(capsys: pytest.Ca
     assert report([lost | {"stock": sound["stock"]}, sound], ("pdmodel",)) == 1
     lines = table.counts([lost, sound])
     assert lines[-1] == "| all |  | 2 | 1 | 0 of 1 | 1 of 1 | 0 of 1 | 0 s |"
+    assert table.beside([lost, sound])[2:] == [
+        "| `.json` | `jit.save` | 2 | 1 | 0 | 1 |",
+        "| `.pdmodel` | exporter | 2 | 1 | 1 | 0 |",
+    ]
     assert table.misses([sound]) == table.misses([]) and "| n | refused | `.pdmodel` | w |" in table.misses([lost])
 
 
@@ -155,7 +185,8 @@ def test_the_measured_rows_are_those_of_the_page() -> None:
     page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
     rows = list(read_rows(ROOT / "evals/zoo/measured.jsonl").values())
     assert len(rows) > 80
-    assert [line for line in (*table.counts(rows), *table.misses(rows)) if line not in page] == []
+    writers = table.beside([row for row in rows if row["family"] == "paddlex"])
+    assert [line for line in (*table.counts(rows), *table.misses(rows), *writers) if line not in page] == []
 
 
 def test_batch_norms_of_every_kind_are_settled() -> None:

@@ -49,3 +49,41 @@ def test_the_predictor_gives_each_output(
     for value, eager in zip(got, wanted, strict=True):
         assert value.shape == tuple(eager.shape)
         np.testing.assert_allclose(value, eager.numpy(), rtol=1e-6)
+
+
+class Put(paddle.nn.Layer):
+    """What is written into a constant, a parameter and an input, and what an assignment to items makes of one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = self.create_parameter([4], default_initializer=paddle.nn.initializer.Normal())
+
+    def forward(self, x: paddle.Tensor, values: paddle.Tensor, at: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
+        ones, items = paddle.ones([4]), paddle.ones([4])
+        items[at] = values
+        put = paddle.index_put
+        return put(ones, (at,), values, True), put(self.table, (at,), values), put(x, (at,), values, True), items
+
+
+def test_a_second_run_finds_nothing_of_the_first(tmp_path: Path) -> None:
+    layer = Put()
+    specs = (
+        TensorSpec("x", "float32", (4,)),
+        TensorSpec("values", "float32", ("n",)),
+        TensorSpec("at", "int64", ("n",)),
+    )
+    runs = [
+        {
+            "x": np.full(4, len(places), "float32"),
+            "values": np.arange(1, 1 + len(places), dtype="float32"),
+            "at": np.array(places, "int64"),
+        }
+        for places in ([0, 1, 3], [2, 1], [3])
+    ]
+    wanted = [[value.numpy() for value in layer(*map(paddle.to_tensor, inputs.values()))] for inputs in runs]
+    with pir_format.session(None):
+        pir_format.write(trace(layer, specs, None, {}), None, tmp_path, Wish())
+    predictor = Predictor(tmp_path / "model")
+    for inputs, eager in zip(runs, wanted, strict=True):
+        for value, right in zip(predictor.run(inputs), eager, strict=True):
+            np.testing.assert_array_equal(value, right)

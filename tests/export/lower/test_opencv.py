@@ -72,12 +72,24 @@ class Pooled(nn.Layer):
         return self.head(nn.functional.adaptive_avg_pool2d(self.conv(x), 3).flatten(1))
 
 
+class Squeezed(nn.Layer):
+    """A global pool, and both of its axes gone at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2D(3, 4, 3)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return paddle.squeeze(nn.functional.adaptive_avg_pool2d(self.conv(x), 1), axis=[2, 3])
+
+
 #: With a shape of input: of a 1-D convolution OpenCV 4.14 keeps the one row that it assumes when it loads the file.
 NETWORKS = {
     "plane": (Plane, (2, 3, 32, 32)),
     "row": (Row, (1, 3, 17)),
     "volume": (Volume, (2, 3, 8, 8, 8)),
     "pooled": (Pooled, (2, 3, 12, 9)),
+    "squeezed": (Squeezed, (2, 3, 12, 9)),
 }
 
 

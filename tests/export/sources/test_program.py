@@ -14,6 +14,7 @@ from exporter.base.readers.program import Block, Operator, TensorType, Value
 from exporter.export.lower.pdmodel.session import legacy_export
 from exporter.export.sources.program import _refuse_state, build
 from exporter.export.sources.replay import _numbers, run_block
+from exporter.export.trace.blame import blamed
 from exporter.paddle.names import forget_parameter_names
 from tests.export.sources.networks import NETWORKS, saved
 
@@ -97,6 +98,15 @@ def test_an_operator_that_paddle_has_no_function_for_is_named() -> None:
     with pytest.raises(ModelError, match="'of_the_future' has no function here") as error:
         run_block(block, {})
     assert "operator 7" in error.value.where
+
+
+def test_what_paddle_refuses_of_a_file_is_told_by_file_and_operator(tmp_path: Path) -> None:
+    saved("picture", tmp_path)
+    layer = replayed("picture", tmp_path)
+    with pytest.raises(ModelError) as error, blamed("forward", layer):
+        layer(paddle.zeros([1, 2, 16, 16]))
+    assert error.value.where == f"{tmp_path / 'inference.json'}, operator 11, conv2d"
+    assert "`exporter inspect`" in error.value.hint
 
 
 @pytest.mark.parametrize("operator", ["save", "print", "py_func", "run_program"])

@@ -19,16 +19,19 @@ from exporter.base import machine
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
 from exporter.base.tensors import save
-from exporter.base.watch import Seen, saw
+from exporter.base.watch import Seen
 from exporter.gate.reuse import identity, packages
 from exporter.gate.reuse import release as cache_release
-from exporter.gate.reuse.records import Passed
-from exporter.gate.reuse.release import Asked, Kept, Releases, releases
+from exporter.gate.reuse.records import Kept
+from exporter.gate.reuse.release import Releases, releases
 from exporter.gate.reuse.store import Store
+from exporter.gate.told import results_of
+from exporter.process.memo import Question, in_force
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from tests.command import contents, environment, exporter, refused
 from tests.described import small
+from tests.e2e.test_family_steps import line
 
 CACHE = "exporter/releases"
 #: A layer that depends on more than its file: a helper, files, a folder, what is not there, a variable.
@@ -107,8 +110,8 @@ class Place:
     def spec(self) -> Spec:
         return read_spec(self.work / "specs/net.yaml", ())
 
-    def find(self) -> Kept | str:
-        return self.known.find(Asked.of(self.spec()), Path("artifacts"), lambda _: None)
+    def find(self, known: Releases | None = None) -> Kept | str:
+        return (known or self.known).find(self.spec().model_dump(mode="json"), Path("artifacts"), lambda _: None)
 
     @property
     def bundle(self) -> Path:
@@ -153,7 +156,7 @@ def test_a_spec_is_read_again_where_it_its_overrides_or_our_code_changed(
             reads.append(read_spec(path, settings))
             return reads[-1]
 
-        return place.known.read(path, settings, now).spec
+        return place.known.read(path, settings, now)
 
     assert read() == read() == place.spec().model_dump(mode="json") and len(reads) == 1
     assert read("budget=5")["budget"] == 5 and read("budget=6")["budget"] == 6 and len(reads) == 3
@@ -191,10 +194,10 @@ def test_where_nothing_changed_it_is_found_from_another_checkout_too(place: Plac
     assert isinstance(found, Kept) and found.bundle == Path("artifacts/net/1")
     manifest = json.loads((place.bundle / "manifest.json").read_bytes())
     assert (found.digest, found.word) == (manifest["digest"], manifest["verdict"])
-    report = found.report()
+    results = results_of(found.told)
     told = json.loads((place.bundle / "parity.json").read_bytes())
-    assert report.verdict.word == told["verdict"] and len(report.verdict.plan) == told["planned"]
-    assert report.digest == found.digest and found.measured() is None and found.findings() == ()
+    assert results.report.verdict.word == told["verdict"] and len(results.report.verdict.plan) == told["planned"]
+    assert results.report.digest == found.digest and results.measured is None and results.findings == ()
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -230,9 +233,16 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-def passed(place: Place) -> Passed:
+def passed(place: Place) -> Kept:
     """Stand for what a release gave."""
-    return Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
+    return Kept(place.bundle, "d", "passed", "PASSED", told=None)
+
+
+def sees(seen: Seen) -> None:
+    """Stand for a child of the release that is being made."""
+    memo = in_force()
+    assert memo is not None
+    memo.answer(Question("a:b", {}, {}, None), lambda: ({}, seen))
 
 
 def append(path: Path) -> None:
@@ -282,15 +292,80 @@ def test_a_value_that_may_be_a_secret_is_kept_as_a_digest(place: Place, monkeypa
 def test_files_that_git_ignores_count_where_they_are_opened(place: Place) -> None:
     subprocess.run(["git", "init", "-q"], cwd=place.work, check=True)
     (place.work / ".gitignore").write_text("*.log\ndepends/scale.json\n")
-    known, product = Releases(Store(place.work.parent / "other")), passed(place)
-    with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-        (place.work / "depends/scale.json").read_text()
-        keeper.product = product
-    find = lambda: known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None)  # noqa: E731
+    known = Releases(Store(place.work.parent / "other"))
+    with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
+        sees(Seen(read={str(place.work / "depends/scale.json")}))
+        keep(passed(place))
     (place.work / "some.log").write_text("1")
-    assert isinstance(find(), Kept)
+    assert isinstance(place.find(known), Kept)
     (place.work / "depends/scale.json").write_text("5")
-    assert find() == "depends/scale.json changed"
+    assert place.find(known) == "depends/scale.json changed"
+
+
+def released_again(place: Place, seen: Seen) -> Releases:
+    """Keep the release once more, in a cache of its own, as one whose child has told of this."""
+    known = Releases(Store(place.work.parent / "other"))
+    with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
+        sees(Seen.of(json.loads(json.dumps(seen.content()))))
+        keep(passed(place))
+    return known
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9 100%.bin", "図%41.bin".encode()])
+@pytest.mark.parametrize("inside", [True, False])
+def test_files_with_names_of_any_bytes_are_noticed(place: Place, name: bytes, inside: bool) -> None:
+    path = (place.work if inside else place.work.parent) / os.fsdecode(name)
+    path.write_text("1")
+    known = released_again(place, Seen(read={str(path)}))
+    assert isinstance(place.find(known), Kept)
+    path.write_text("2")
+    found = place.find(Releases(known.store))
+    assert isinstance(found, str) and found.endswith(f"{path.name} changed")
+
+
+def test_a_file_that_was_looked_for_and_comes_is_noticed(place: Place) -> None:
+    path = place.work.parent / "override.json"
+    known = released_again(place, Seen(read={str(path)}))
+    assert isinstance(place.find(known), Kept)
+    path.write_text("{}")
+    assert place.find(known) == f"{path} changed"
+
+
+def test_what_the_files_of_a_pipeline_name_is_noticed(place: Place) -> None:
+    """A dictionary and what a configuration is based on, none of which the spec names, outside of the project."""
+    shared = place.work.parent / "shared"
+    shared.mkdir()
+    files = {
+        "net.yml": '_BASE_: "[base].yml"\n',
+        "[base].yml": json.dumps(line("words.txt", space=True)),
+        "words.txt": "a\n",
+    }
+    for name, text in files.items():
+        (shared / name).write_text(text)
+    chains = dict.fromkeys(("training", "deployment"), f"paddleocr:{shared}/net.yml#Eval")
+    write_spec(place.work, pipeline={"samples": ["*.png"], "preprocess": chains, "postprocess": chains})
+    known = released_again(place, Seen())
+    for name, text in files.items():
+        assert isinstance(place.find(known), Kept)
+        (shared / name).write_text(f"{text}\n")
+        assert place.find(known) == f"{shared / name} changed"
+        (shared / name).write_text(text)
+
+
+def test_what_the_main_process_reads_for_a_release_is_noticed(place: Place) -> None:
+    path, known = place.work.parent / "more.txt", Releases(Store(place.work.parent / "other"))
+    path.write_text("1")
+    with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
+        assert path.read_text() == "1"
+        keep(passed(place))
+    assert isinstance(place.find(known), Kept)
+    path.write_text("2")
+    assert place.find(known) == f"{path} changed"
+
+
+def test_a_cache_that_is_named_by_a_way_up_is_no_file_that_a_release_reads(place: Place) -> None:
+    known = releases(Path("../work/../other"))
+    assert known is not None and known.store.folder == place.work.parent / "other"
 
 
 def test_another_version_cpu_or_code_of_ours_is_noticed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +420,7 @@ def test_a_record_of_another_make_is_no_hit(place: Place) -> None:
         shutil.rmtree(store.folder / "records" / key)
         store.put(key, {"objects": {}} | {key: value for key, value in record.items() if key != name}, [])
         found = place.find()
-        assert not isinstance(found, Kept) or name in ("schema", "report", "findings", "measured"), name
+        assert not isinstance(found, Kept), name
 
 
 def key_of(place: Place) -> str:
@@ -358,31 +433,30 @@ def key_of(place: Place) -> str:
 def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     """Nobody knows whether the old or the new content was read."""
     known = Releases(Store(place.work.parent / "other"))
-    product = Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
+    product = passed(place)
 
     def release(change: bool) -> None:
-        with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-            (place.work / "depends/scale.json").read_text()
+        with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
             if change:
                 (place.work / "depends/scale.json").write_text("4.0")
-            keeper.product = product
+            keep(product)
 
     release(change=True)
-    assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "it was not released before"
+    assert place.find(known) == "it was not released before"
     release(change=False)
-    assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
+    assert isinstance(place.find(known), Kept)
 
 
 def test_whom_the_specs_depends_answers_for_is_told(place: Place) -> None:
     told, said = list[str](), list[str]()
     known = Releases(Store(place.work.parent / "other"), lambda step: told.append(str(step)))
-    product = Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
+    product = passed(place)
     for keys in ({}, {"depends": ["depends/marker"]}):
         write_spec(place.work, **keys)
-        with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-            saw(Seen(hidden={"the process cat"}))
-            keeper.product = product
-        known.find(Asked.of(place.spec()), Path("artifacts"), said.append)
+        with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
+            sees(Seen(hidden={"the process cat"}))
+            keep(product)
+        known.find(place.spec().model_dump(mode="json"), Path("artifacts"), said.append)
     answers = "its `depends` answers for what the process cat may have read"
     assert "net: the release: not kept, since nobody sees" in told[0] and "not released before" in told[1]
     assert told[2:] == [f"net: the release: {word}, since {answers}" for word in ("kept", "reused")]
@@ -395,12 +469,11 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
     waiver = {"claim": "onnx/*", "reason": "a known defect", "until": "2099-01-01"}
     write_spec(place.work, waivers=[waiver])
     known = Releases(Store(place.work.parent / "other"))
-    with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-        about = ("d", "passed_with_waivers", "PASSED")
-        keeper.product = Passed(place.bundle, *about, report=None, findings=[], measured=None)
-    assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
+    with known.releasing(place.spec(), Path("artifacts"), ()) as keep:
+        keep(Kept(place.bundle, "d", "passed_with_waivers", "PASSED", told=None))
+    assert isinstance(place.find(known), Kept)
     monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
-    assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "its waivers are judged by the day"
+    assert place.find(known) == "its waivers are judged by the day"
 
 
 def test_a_release_that_fails_leaves_the_cache_within_its_size_too(tmp_path: Path) -> None:
@@ -410,7 +483,7 @@ def test_a_release_that_fails_leaves_the_cache_within_its_size_too(tmp_path: Pat
     for number in range(5):
         file = tmp_path / f"{number}.bin"
         file.write_bytes(bytes([number]) * 1000)
-        with pytest.raises(UsageError), known.keeping(spec, tmp_path / "artifacts", ()):
+        with pytest.raises(UsageError), known.releasing(spec, tmp_path / "artifacts", ()):
             known.store.put(str(number), {"objects": {file.name: sha256_file(file)}}, [file])
             raise UsageError("it is wrong", hint="mend it")
     left = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]

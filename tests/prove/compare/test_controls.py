@@ -11,7 +11,7 @@ from evals.clean._child import recorded
 from evals.clean.networks import NETWORKS
 from exporter.base.numbers.golden import GoldenCase
 from exporter.export.trace.layer import load_layer
-from exporter.prove.goldens.finish import AMPLIFIED, amplified
+from exporter.prove.goldens.telling import AMPLIFIED, amplified
 from exporter.spec.model import Spec
 from tests.prove.compare.goldens import cases_of, golden
 

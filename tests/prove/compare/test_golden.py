@@ -10,8 +10,10 @@ import pytest
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.numbers.norms import FLOOR, FLOOR_64, error, norms
+from exporter.base.numbers.sample import SAMPLE, places_of
 from exporter.base.tensors import Array, load, save
-from exporter.prove.compare.golden import input_shapes, one_case, read_goldens
+from exporter.prove.compare.golden import input_shapes, one_case, read_goldens, refuse_other_samples
+from tests.prove.proofs.subjects import spec
 
 TRUTH = np.random.default_rng(0).standard_normal((4, 5))
 FACTS: dict[str, Any] = {"method": "float64", "gate": "", "scores": None, "exact": False, "allowance": 1.0}
@@ -62,7 +64,11 @@ def test_what_is_not_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="not what the manifest says of it"):
         read_goldens(path, cases)
     path.write_bytes(path.read_bytes()[:60])
-    for read in (input_shapes, lambda place: read_goldens(place, cases)):
+    for read in (
+        input_shapes,
+        lambda place: read_goldens(place, cases),
+        lambda place: refuse_other_samples(place, cases, spec()),
+    ):
         with pytest.raises(BundleError, match="the goldens are not whole") as caught:
             read(path)
         assert caught.value.where == str(path)
@@ -86,9 +92,30 @@ def test_tensors_that_nobody_names_are_read_up_to_a_limit(tmp_path: Path) -> Non
 def test_a_header_that_is_too_long_is_not_parsed(tmp_path: Path) -> None:
     path, cases = written(tmp_path, TRUTH.astype("float32"))
     path.write_bytes((1 << 40).to_bytes(8, "little") + path.read_bytes()[8:])
-    for read in (input_shapes, lambda place: read_goldens(place, cases)):
+    for read in (
+        input_shapes,
+        lambda place: read_goldens(place, cases),
+        lambda place: refuse_other_samples(place, cases, spec()),
+    ):
         with pytest.raises(BundleError, match="its header would have more than"):
             read(path)
+
+
+def test_a_sample_is_held_against_what_all_take(tmp_path: Path) -> None:
+    path, elements = tmp_path / "golden.safetensors", SAMPLE + 1000
+    kept = {
+        "a/index/y": places_of(elements, 0),
+        "a/eager/y": np.zeros(SAMPLE, "float32"),
+        "a/truth/y": np.zeros(SAMPLE),
+    }
+    save(path, {**kept, "a/input/x": np.zeros(500)})
+    cases = [{"name": "a", "outputs": {"y": {"dtype": "float32", "shape": [elements]}}}]
+    whole = (elements * 12 + 4000) / 1e6
+    refuse_other_samples(path, cases, spec(golden_mb=whole - 1e-6))
+    with pytest.raises(BundleError, match="and a release keeps all of them"):
+        refuse_other_samples(path, cases, spec(golden_mb=whole))
+    with pytest.raises(BundleError, match="not the 32768 that a release takes"):
+        refuse_other_samples(path, cases, spec(golden_mb=whole - 1e-6), steps=True)
 
 
 def test_a_case_is_found_under_the_names_that_it_is_run_again_by() -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pytest
 
 from exporter.base.numbers.golden import GoldenCase
+from exporter.base.numbers.partial import Partial
 from exporter.base.tensors import Array
-from exporter.prove.compare.informative import AMONG_EQUALS, Doubt, doubts, runs_of, still_open, told, undecided
+from exporter.prove.compare.informative import (
+    AMONG_EQUALS,
+    Doubt,
+    doubts,
+    eager_judged,
+    runs_of,
+    still_open,
+    told,
+    undecided,
+)
 from exporter.prove.verdict.claim import Claim, Outcome, Verdict
 from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Waiver
@@ -148,3 +159,14 @@ def test_a_release_may_run_the_source_and_each_format_by_each_engine_that_can() 
         Run("pir", "fp32", "jit_load"),
         Run("onnx", "fp32", "onnxruntime"),
     )
+
+
+def test_of_a_case_whose_rows_have_no_answer_what_counts_is_judged() -> None:
+    whole = TELLING[0].astype("float32")
+    whole[0] = np.nan
+    places = np.arange(6, 24)
+    kept = {"eager": whole.ravel()[places], "truth": TELLING[0].ravel()[places], "index": places}
+    partial = replace(golden(TELLING[0]), **kept, partial=Partial(whole, None))
+    all_cases = {"y": [partial, *(golden(value, seed=at) for at, value in enumerate(TELLING[1:], 1))]}
+    found = eager_judged(GoldenCase("a:rows_of_x", {}, {"y": partial}, "a:rows_of_x"), 4.0, all_cases)
+    assert (found["y"].outcome, found["y"].elements) == (Outcome.MATCH, 18)

@@ -11,8 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.base.numbers.golden import GoldenCase, GoldenOutput, Partial
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
 from exporter.base.numbers.norms import FLOOR
+from exporter.base.numbers.partial import Partial
 from exporter.base.numbers.units import in_human_units
 from exporter.base.tensors import Array
 from exporter.prove.compare.outputs import compare_case
@@ -387,3 +388,10 @@ class TestRowsWithoutAnAnswer:
         other = eager.copy()
         other[0, 0] = np.inf
         assert "another infinity" in judge(other, cases).reason
+
+    def test_what_is_not_compared_has_no_part_in_the_size_of_the_whole(self) -> None:
+        (case, *others) = self.cases()
+        eager = FIRST.eager.copy()
+        eager[0] = -1e9  # rounding alone
+        cases = [replace(case, partial=Partial(eager, None)), *others]
+        assert judge(eager, cases).outcome is Outcome.MATCH

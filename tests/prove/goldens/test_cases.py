@@ -400,13 +400,14 @@ def test_one_dim_takes_each_size_once() -> None:
 def test_the_last_dim_says_how_many_stand_in_a_row() -> None:
     sizes = {"batch": 3, "seq": 1, "long": 5}
 
-    def kinds(shape: list[Any], values: str = "integers(0,9)", dtype: str = "int64") -> tuple[str, ...]:
-        return kinds_of(Input.model_validate({"dtype": dtype, "shape": shape, "values": values}), sizes)
+    def kinds(shape: list[Any], values: str = "integers(0,9)", dtype: str = "int64", **more: bool) -> tuple[str, ...]:
+        return kinds_of(Input.model_validate({"dtype": dtype, "shape": shape, "values": values, **more}), sizes)
 
     assert kinds(["long", "seq"]) == kinds(["long", 1]) == kinds([]) == ("smallest", "largest")
     assert kinds(["seq", "long"]) == kinds(["seq", 2]) == WHOLE
     assert kinds(["long"], "integers(0,seq)") == (), "one value alone is no range"
     assert kinds(["long"], "integers(seq,batch)") == WHOLE and kinds(["long"], "integers(0,2)") == MASKS
+    assert kinds(["long"], "integers(0,2)", empty_rows=False) == MASKS[:-1] and MASKS[-1] == "all_zeros"
     assert kinds(["long"], "normal", "float64") == ("zeros", "large", "tiny", "one_hot")
     assert kinds(["long"], "ids.npy") == ()
 

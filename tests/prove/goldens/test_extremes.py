@@ -8,6 +8,7 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array
 from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.extremes import with_a_token
 from exporter.prove.goldens.values import draw
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -63,6 +64,9 @@ def test_ids_have_rows_of_padding_of_one_token_and_of_the_last_id() -> None:
 def test_lengths_are_none_one_and_the_whole() -> None:
     (found,) = extremes(spec(["batch"], "integers(0,9)")).values()
     assert found[1:4].tolist() == [0, 1, 8]
+    (found,) = extremes(spec(["batch"], "integers(-3,2)")).values()
+    drawn = draw(spec(["batch"], "integers(-3,2)"), plan_cases(spec(["batch"], "integers(-3,2)"))[0], None)["x"]
+    assert found[1:4].tolist() == [0, 1, -3] and found[4:].tolist() == drawn[4:].tolist(), "each of them once"
     of = spec(["batch", "seq"], "integers(1,seq+1)")
     assert {*extremes(of)["rows_of_x"][1]} == {1} and {*extremes(of)["rows_of_x"][3]} == {5}
     (found,) = extremes(spec(["batch"], "integers(1,9)")).values()
@@ -74,8 +78,14 @@ def test_few_rows_hold_them_in_further_cases() -> None:
     assert [*found] == ["rows_of_x", "rows_of_x-2"]
     assert found["rows_of_x"][1:].tolist() == [[0] * 5, [1, 0, 0, 0, 0]]
     assert found["rows_of_x-2"][1].tolist() == [0, 0, 0, 0, 1]
+    pair = spec(["batch", "seq"], "integers(0,2)", batch=2)
+    drawn = draw(pair, plan_cases(pair)[0], None)["x"]
+    assert [one[1].tolist() for one in extremes(pair).values()] == [[0] * 5, [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+    assert all(np.array_equal(one[0], drawn[0]) for one in extremes(pair).values()), "the first stays as it is drawn"
     alone = extremes(spec(["batch", "seq"], "integers(0,2)", batch=1))
     assert [one.tolist() for one in alone.values()] == [[[0] * 5], [[1, 0, 0, 0, 0]], [[0, 0, 0, 0, 1]]]
+    ids = extremes(spec(["batch", "seq"], "integers(0,40)", batch=1))
+    assert [one.tolist() for one in ids.values()] == [[[39, 0, 0, 0, 0]]], "all of one are cases of their own"
     of_one_row = extremes(spec(["seq"], "integers(0,2)"))
     assert [one.tolist() for one in of_one_row.values()] == [[0] * 5, [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
 
@@ -107,6 +117,25 @@ def test_rows_that_are_promised_not_to_be_empty_are_in_no_case(values: str) -> N
         low, high = (int(part) for part in values[9:-1].split(","))
         assert low <= drawn.min() and drawn.max() < high
     assert extremes(of), "one token is still a case"
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "token"),
+    [
+        ("uniform(0,1)", (0.0, 1.0), 1.0),
+        ("uniform(0,9)", (0.0, 9.0), 1.0),
+        ("uniform(0,1.5)", (0.0, 1.5), 1.0),
+        ("uniform(0,0.5)", (0.0, 0.5), 0.5),
+        ("uniform(-0.5,0)", (-0.5, 0.0), -0.5),
+    ],
+)
+def test_the_token_of_an_empty_row_is_one_or_an_end_of_the_range(
+    values: str, ends: tuple[float, float], token: float
+) -> None:
+    declared = spec(["batch", "seq"], values, dtype="float32", empty_rows=False).inputs["x"]
+    value = np.array([[0, 0], [0, 0.25]], "float32")
+    assert with_a_token(declared, ends, value).tolist() == [[token, 0], [0, 0.25]]
+    assert not value[0].any(), "the drawn ones stay"
 
 
 @pytest.mark.parametrize(

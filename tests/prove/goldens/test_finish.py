@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.base.numbers.golden import SPREAD
+from exporter.base.numbers.golden import SPREAD, ZERO
 from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.numbers.sample import SAMPLE, places_of
 from exporter.base.tensors import Array, load, save
 from exporter.process.job import to_json
 from exporter.prove.goldens.cases import Case, plan_cases
 from exporter.prove.goldens.finish import (
-    SAMPLE,
     CaseFacts,
     OutputFacts,
     Recorded,
@@ -29,10 +30,12 @@ from exporter.prove.goldens.finish import (
     describe,
     find_scores,
     finish,
+    goldens_of,
+    measured_again,
     note_scores,
-    untelling,
 )
 from exporter.prove.goldens.record import RecordAnswer, RecordedCase
+from exporter.prove.goldens.telling import untelling
 from exporter.prove.goldens.truth import UNTOLD, Truth, measured
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -66,6 +69,8 @@ def test_an_output_is_described_by_its_size_and_its_error() -> None:
         "gate": "",
         "scores": None,
         "constant": False,
+        "sized": False,
+        "settled": False,
     }
 
 
@@ -194,9 +199,9 @@ def test_only_probing_cases_that_tell_nothing_are_left_out() -> None:
         recorded("zeros", np.full((4, 5), 2.0)),
         recorded("tiny", other),
     ]
-    reasons = untelling(cases, 4.0)
+    reasons = untelling(goldens_of(cases), 4.0)
     assert list(reasons) == ["batch=4:zeros"] and "would have passed" in reasons["batch=4:zeros"]
-    assert untelling(cases[:1], 4.0) == {}
+    assert untelling(goldens_of(cases[:1]), 4.0) == {}
 
 
 @pytest.mark.parametrize(("times", "told"), [(20, True), (15, False)])
@@ -206,7 +211,7 @@ def test_a_probing_case_that_amplifies_rounding_is_left_out(times: float, told: 
     for case in (*plain, probing):
         case.facts = case.facts.with_output("y", replace(case.facts.outputs["y"], e_ref_max=FLOOR, e_ref_l2=FLOOR))
     probing.facts = probing.facts.with_output("y", replace(probing.facts.outputs["y"], e_ref_max=FLOOR * times))
-    reasons = untelling([*plain, probing], 4.0)
+    reasons = untelling(goldens_of([*plain, probing]), 4.0)
     assert ["amplifies rounding 20 times" in reason for reason in reasons.values()] == [True] * told
 
 
@@ -228,17 +233,43 @@ class TestWhatIsKept:
 
     def test_of_what_is_too_large_a_sample_is_kept_by_which_both_can_be_compared(self) -> None:
         tensors = self.large()
+        worst = np.abs(tensors["a/eager/y"] - tensors["a/truth/y"]).argmax()
         found = bounded(tensors, 0.001, 7)
+        assert worst in found["a/index/y"], "its error is what the recorded one is held against"
         assert found["a/input/x"] is tensors["a/input/x"] and found["a/eager/small"] is tensors["a/eager/small"]
         for name in ("y", "label"):
             index = found[f"a/index/{name}"]
-            assert index.dtype == "int64" and index.size == SAMPLE == 65_536 and (np.diff(index) > 0).all()
+            assert index.dtype == "int64" and (np.diff(index) > 0).all() and SAMPLE == 65_536
+            assert index.size - SAMPLE == (name == "y" and worst not in places_of(SAMPLE * 2, 7))
             assert np.array_equal(found[f"a/eager/{name}"], tensors[f"a/eager/{name}"][index])
         assert np.array_equal(found["a/truth/y"], tensors["a/truth/y"][found["a/index/y"]])
         assert "a/truth/label" not in found and "a/index/small" not in found
         again = bounded(tensors, 0.001, 7)
         assert all(np.array_equal(again[key], value) for key, value in found.items()), "the sample is seeded"
         assert not np.array_equal(bounded(tensors, 0.001, 8)["a/index/y"], found["a/index/y"])
+
+    def test_of_rows_without_an_answer_none_is_kept(self) -> None:
+        """The worst error among the others is: one beside NaN is no error."""
+        start, tensors = "a:rows_of_x", self.large()
+        made = {f"{start}/{key.partition('/')[2]}": value.copy() for key, value in tensors.items()}
+        eager, exact = made[f"{start}/eager/y"], made[f"{start}/truth/y"]
+        eager[: SAMPLE // 2], exact[: SAMPLE // 2] = np.nan, np.nan
+        answered = np.arange(SAMPLE // 2, SAMPLE * 2)
+        others = np.union1d(places_of(SAMPLE * 2, 7, answered), places_of(SAMPLE * 2, 7))
+        beside = int(np.setdiff1d(answered, others)[0])
+        eager[beside] += 0.25
+        found = bounded(made, 0.001, 7)
+        index = found[f"{start}/index/y"]
+        assert index.min() >= SAMPLE // 2 and beside in index and index.size == SAMPLE + 1
+        assert np.isfinite(found[f"{start}/eager/y"]).all()
+        assert found[f"{start}/index/label"].min() < SAMPLE // 2, "of whole numbers each is one"
+        whole = bounded({key.replace(start, "a"): value for key, value in made.items()}, 0.001, 7)
+        assert whole["a/index/y"].min() < SAMPLE // 2, "of a case that is to have answers all count"
+        assert beside in whole["a/index/y"], "and what is no number is no error"
+        by_row = {key: value.reshape(-1, 4) for key, value in made.items() if key.endswith("/y")}
+        by_row[f"{start}/eager/y"][beside // 4, beside % 4] -= 0.2499  # which alone would be rounding alone
+        by_row[f"{start}/eager/y"][-1] += 1e9
+        assert beside in bounded(by_row, 0.001, 7)[f"{start}/index/y"], "nor is that of a row of rounding alone"
 
     def test_the_largest_go_first_and_no_more_than_must(self) -> None:
         tensors = self.large()
@@ -298,11 +329,21 @@ class Child:
             methods = {"y": "float64", "label": "exact"}
             self.cases.append(RecordedCase(case.name, dict(case.dims), case.seed, methods))
 
-    def finish(self, planned: Spec) -> tuple[tuple[CaseFacts, ...], dict[str, str], list[str]]:
+    def put(self, value: Callable[[int, str], float]) -> None:
+        """Let output `y` be one number throughout each case, by the rows and the name of the case."""
+        for left, arrays in zip(self.cases, self.arrays, strict=True):
+            for key in ("eager", "truth", "run1", "run2"):
+                held = arrays[f"{left.name}/{key}/y"]
+                held[:] = value(left.dims["batch"], left.name)
+
+    def finish(
+        self, planned: Spec, constants: Sequence[str] = (), sized: Sequence[str] = ()
+    ) -> tuple[tuple[CaseFacts, ...], Mapping[str, str], Sequence[str]]:
         for number, arrays in enumerate(self.arrays):
             save(self.folder / f"{number}.safetensors", arrays)
         answer = RecordAnswer(cases=tuple(self.cases), notes=(), found=(), **self.told)
-        return finish(planned, answer, self.folder, self.folder / "golden.safetensors")
+        kept = finish(planned, answer, self.folder, self.folder / "golden.safetensors", constants, sized)
+        return kept.cases, kept.left_out, kept.notes
 
 
 @pytest.fixture
@@ -328,7 +369,8 @@ def test_what_is_said_is_measured_from_the_arrays(child: Child) -> None:
 def test_the_goldens_hold_the_cases_that_are_said_and_no_runs(child: Child) -> None:
     cases, _, _ = child.finish(spec())
     stored = load(child.folder / "golden.safetensors")
-    expected = {f"{case.name}/{key}" for case in cases for key in ("input/x", "eager/y", "truth/y", "eager/label")}
+    kept = (*(case.name for case in cases), "batch=4:zeros")  # what tells nothing shows that
+    expected = {f"{case}/{key}" for case in kept for key in ("input/x", "eager/y", "truth/y", "eager/label")}
     assert set(stored) == expected
 
 
@@ -347,9 +389,9 @@ def test_a_case_that_a_search_found_is_one_more(child: Child) -> None:
 
 
 def test_a_found_case_that_tells_nothing_is_left_out(child: Child) -> None:
-    add_found(child, "found", 0.0)
+    add_found(child, "batch=4:found", 0.0)
     _, left_out, _ = child.finish(spec())
-    assert "near the denormals" in left_out["found"]
+    assert "near the denormals" in left_out["batch=4:found"]
 
 
 def test_why_the_child_left_a_case_out_is_kept(child: Child) -> None:
@@ -385,6 +427,23 @@ def test_without_float64_the_spread_of_the_runs_is_measured(child: Child) -> Non
     assert cases[0].outputs["y"].method.startswith(SPREAD)
 
 
+@pytest.mark.parametrize("name", ["batch=4", "batch=4:rows_of_x"])
+def test_the_error_of_a_case_is_that_of_the_worst_run(name: str, tmp_path: Path) -> None:
+    """Also of one in which rows may have no answer, by the others."""
+    eager = VALUES.astype("float32")
+    runs = {f"run{at}": eager * np.float32(1 + off) for at, off in enumerate((1e-5, 1e-3))}
+    holed = {"eager": eager, "truth": VALUES.copy(), **runs}
+    if ":" in name:
+        for value in holed.values():
+            value[0] = np.nan
+    save(tmp_path / "0.safetensors", {f"{name}/{kind}/y": value for kind, value in holed.items()})
+    left = RecordedCase(name, {"batch": 4}, 7, {"y": "float64"})
+    again = measured_again(Case(name, {"batch": 4}, 7), left, "", tmp_path / "0.safetensors")
+    told = again.facts.outputs["y"]
+    assert told.e_ref_max == pytest.approx(1e-3, rel=0.01) and told.gate == "", told
+    assert set(again.tensors) == {f"{name}/eager/y", f"{name}/truth/y"}
+
+
 def test_where_rounding_changes_the_shape_there_is_no_truth(child: Child) -> None:
     child.cases = [replace(case, methods={"y": UNTOLD, "label": "exact"}) for case in child.cases]
     child.told["unstable"] = {case.name: "rounding alone changes the shape of y" for case in plan_cases(spec())}
@@ -394,6 +453,66 @@ def test_where_rounding_changes_the_shape_there_is_no_truth(child: Child) -> Non
     assert (found.e_ref_max, found.scale_max) == (0.0, 0.0)
 
 
+class TestWhatHangsOnNoValue:
+    """It is said of an output in every case where the numbers bear it out; then zero is an answer."""
+
+    def marks(self, cases: Sequence[CaseFacts]) -> dict[str, tuple[bool, bool, bool, str]]:
+        outputs = {case.name: case.outputs["y"] for case in cases}
+        return {name: (about.constant, about.sized, about.settled, about.gate) for name, about in outputs.items()}
+
+    def test_of_others_nothing_is_said(self, child: Child) -> None:
+        cases, _, _ = child.finish(spec(), sized=["label"], constants=["label"])
+        assert {marks[:3] for marks in self.marks(cases).values()} == {(False, False, False)}
+        assert all(not about.outputs["y"].sized for about in cases)
+
+    def test_a_constant(self, child: Child) -> None:
+        child.put(lambda _rows, _name: 2.0)
+        cases, _, _ = child.finish(spec(), constants=["y"])
+        assert {case.outputs["y"].constant for case in cases} == {True}
+        assert {case.outputs["label"].constant for case in cases} == {False}
+
+    @pytest.mark.parametrize("first", [0.0, 3.0])
+    def test_what_sizes_decide(self, first: float, child: Child) -> None:
+        """Of one row it is zero, and that is an answer."""
+        child.put(lambda rows, _name: first if rows == 1 else rows)
+        cases, _, _ = child.finish(spec(), sized=["y"])
+        marks = self.marks(cases)
+        assert {mark[:3] for mark in marks.values()} == {(False, True, False)}
+        assert marks["batch=1"][3] == "" == marks["batch=6"][3]
+
+    def test_what_sizes_are_said_to_decide_and_values_do(self, child: Child) -> None:
+        """Then zero is no answer."""
+        child.put(lambda rows, name: 0.0 if rows == 1 else 7.0 if "#" in name else rows)
+        cases, _, _ = child.finish(spec(), sized=["y"])
+        marks = self.marks(cases)
+        assert {mark[1] for mark in marks.values()} == {False}
+        assert marks["batch=1"][3] == ZERO.format(0.0) and marks["batch=6"][3] == ""
+
+    def test_what_values_decide_at_other_sizes(self, child: Child) -> None:
+        """A softmax over one column is 1 whatever comes, and its logarithm is 0."""
+        alone = [at for at, case in enumerate(child.cases) if case.dims["batch"] == 1]
+        for at in alone:
+            child.cases[at] = replace(child.cases[at], settled=("y",))
+            for key in ("eager", "truth", "run1", "run2"):
+                child.arrays[at][f"{child.cases[at].name}/{key}/y"][:] = 0
+        marks = self.marks(child.finish(spec())[0])
+        names = {child.cases[at].name for at in alone}
+        assert {mark for name, mark in marks.items() if name in names} == {(False, False, True, "")}
+        assert {mark for name, mark in marks.items() if name not in names} == {(False, False, False, "")}
+        child.arrays[alone[0]]["batch=1/eager/y"][0, 0] = 1e-30
+        assert self.marks(child.finish(spec())[0])["batch=1"] == (False, False, False, ZERO.format(0.0))
+
+    @pytest.mark.parametrize("settled", [True, False])
+    def test_zero_in_one_of_both_is_none(self, settled: bool, child: Child) -> None:
+        alone = [at for at, case in enumerate(child.cases) if case.dims["batch"] == 1]
+        for at in alone:
+            child.cases[at] = replace(child.cases[at], settled=("y",) if settled else ())
+            for key in ("eager", "truth", "run1", "run2"):
+                child.arrays[at][f"{child.cases[at].name}/{key}/y"][:] = 0 if key == "truth" else 2
+        marks = self.marks(child.finish(spec())[0])["batch=1"]
+        assert marks == (False, False, settled, ZERO.format(0.0))
+
+
 def test_large_goldens_are_bounded_by_the_spec(tmp_path: Path) -> None:
     child = Child(tmp_path, spec())
     for arrays in child.arrays:
@@ -401,7 +520,7 @@ def test_large_goldens_are_bounded_by_the_spec(tmp_path: Path) -> None:
     few = spec(golden_mb=1)
     child.finish(few)
     stored = load(tmp_path / "golden.safetensors")
-    assert "batch=4/index/y" in stored and stored["batch=4/eager/y"].size == SAMPLE
+    assert "batch=4/index/y" in stored and stored["batch=4/eager/y"].size in (SAMPLE, SAMPLE + 1)
 
 
 @given(st.floats(1e-12, 1e-3), st.floats(1e-12, 1e-3))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from exporter.base.tensors import Array
-from exporter.prove.goldens.fresh import BEYOND, DRAWS, TIMES, fresh_inputs, is_new
+from exporter.prove.goldens.fresh import BEYOND, DRAWS, TIMES, fresh_inputs, is_new, sizes_of
+from exporter.spec.inputs import Dim
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
@@ -186,3 +187,42 @@ def test_a_mixed_real_number_is_smaller_by_a_quarter_at_most() -> None:
     (draws,) = fresh_inputs(of, [{"x": np.full(2000, -8.0)}], [1]).values()
     for draw in draws:
         assert -8.0 <= draw["x"].min() < -7.9 and -6.1 < draw["x"].max() <= -6.0
+
+
+def test_all_points_together_hold_twelve_times_the_numbers_of_the_largest_case() -> None:
+    dims = {"batch": {"min": 1, "typical": 4, "max": 64}}
+    of = spec(dims, x=("float32", ["batch", 3], "normal"), y=("float32", [1000], "normal"))
+    before = [{"x": np.zeros((batch, 3), "float32"), "y": np.zeros(1000, "float32")} for batch in (4, 4, 64)]
+    drawn = fresh_inputs(of, before, [1])
+    total = sum(value.size for draws in drawn.values() for draw in draws for value in draw.values())
+    total -= DRAWS * 1012  # those of the typical sizes
+    assert 11 * 1192 < total + 1012 <= 12 * 1192
+
+
+@pytest.mark.parametrize(("least", "always"), [(1, {*range(1, 17)}), (2, {*range(2, 17)})])
+def test_only_sizes_up_to_16_are_always_drawn(least: int, always: set[int]) -> None:
+    dim = Dim(min=least, typical=4, max=4000)
+    found = [{*sizes_of(dim, np.random.default_rng(seed))} for seed in range(9)]
+    assert set.intersection(*found) == always and {len(sizes) for sizes in found} == {len(always) + BEYOND}
+
+
+def test_a_case_that_reaches_along_one_axis_alone_is_no_source() -> None:
+    """Its numbers would stand at other places of the other axis."""
+    sizes = {"min": 1, "typical": 2, "max": 4}
+    of = spec({"a": sizes, "b": sizes}, x=("int64", ["a", "b", 1], "x.npy"), y=("int64", [2], "x.npy"))
+    columns = np.array([0, 100])
+    before = [
+        {"x": (columns + np.zeros((2, 1), "int64"))[..., None], "y": np.arange(2)},
+        {"x": np.zeros((4, 1, 1), "int64"), "y": np.arange(2)},
+    ]
+    for seed in range(5):
+        for draw in fresh_inputs(of, before, [seed])["a=2,b=2"]:
+            assert (draw["x"][:, 1] == 100).all() and (draw["x"][:, 0] == 0).all()
+
+
+def test_rows_of_each_of_two_cases_are_mixed_at_any_place() -> None:
+    of = spec({"batch": {"min": 1, "typical": 4, "max": 4}}, x=("int64", ["batch"], "x.npy"))
+    before = [{"x": np.arange(4) + start} for start in (100, 200)]
+    found = [draw["x"] for seed in range(9) for draw in fresh_inputs(of, before, [seed])["batch=4"]]
+    for start in (100, 200):
+        assert any(((value >= start) & (value < start + 4) & (value != start + np.arange(4))).any() for value in found)

@@ -43,9 +43,9 @@ def record(into: Path, outputs: list[str], **keys: Any) -> dict[str, Any]:
     scratch = into.with_suffix("")
     scratch.mkdir()
     answer = call(child.record, RecordRequest(spec, None, tuple(outputs), scratch), environment=SINGLE_THREAD)
-    cases, left_out, said = finish(spec, answer, scratch, into)
-    as_stored = [to_json(CaseFacts, case) for case in cases]
-    return {**vars(answer), "cases": as_stored, "left_out": left_out, "notes": [*said, *answer.notes]}
+    made = finish(spec, answer, scratch, into)
+    as_stored = [to_json(CaseFacts, case) for case in made.cases]
+    return {**vars(answer), "cases": as_stored, "left_out": made.left_out, "notes": [*made.notes, *answer.notes]}
 
 
 def test_a_sound_model_leaves_a_float64_truth_close_to_eager_twice_the_same(tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ModelError
-from exporter.base.tensors import load, save
+from exporter.base.tensors import TensorSpec, load, save
 from exporter.base.watch import Seen
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.convert import Conversion
 from exporter.process.memo import Question, remembering
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 from exporter.prove.goldens.cases import plan_cases
@@ -25,10 +27,12 @@ from exporter.prove.goldens.record import (
     RecordAnswer,
     RecordedCase,
     RecordRequest,
+    VerdictSettings,
     record,
 )
 from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.spec.read import validate
+from tests.prove.goldens.test_masks import pir
 
 SPEC: dict[str, Any] = {
     "name": "net",
@@ -116,7 +120,16 @@ def test_all_that_was_planned_and_found_is_recorded_or_left_out(recorded: Record
         **{"environment": SINGLE_THREAD, "imports": PADDLE},
     }
     common = {"spec": request.spec, "beside": request.beside, "into": request.into}
-    assert request == RecordRequest(checkpoint=Path("w.safetensors"), outputs=("y",), parameters={}, **common)
+    assert request == RecordRequest(checkpoint=Path("w.safetensors"), outputs=("y",), **common)
+
+
+def test_the_child_is_told_what_was_exported(recorded: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = Exported(["y"], {"w": "1"}, constants=["k"], sized=["s"])
+    monkeypatch.setattr(f"{__name__}.Exported", lambda _: exported)
+    child = Child()
+    recorded(child)
+    (request,) = (asked["request"] for asked in child.asked)
+    assert (request.parameters, request.constants, request.sized) == ({"w": "1"}, ("k",), ("s",))
 
 
 @pytest.mark.parametrize("found", [(), (FOUND,)])
@@ -202,6 +215,43 @@ def test_a_case_that_was_promised_or_left_out_is_not_left_out_again(
     assert end.hint.startswith("narrow what the dims and values of the spec promise to what forward takes; --debug")
 
 
+def test_rows_of_a_mask_are_asked_about_and_left_out_where_eager_does_not_survive_them(
+    recorded: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranged = {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(0,1)"}
+    monkeypatch.setitem(SPEC, "inputs", {"x": ranged})
+    exported = Exported(["y"], program=pir(tmp_path, "y = where x c c"))
+    monkeypatch.setattr(f"{__name__}.Exported", lambda _: exported)
+    end = ChildCrashed("it died")
+    child = Child((["recording of batch=2:rows_of_x"], end))
+    recorded(child)
+    first, second = (asked["request"] for asked in child.asked)
+    assert first.masks == ("x",) and "batch=2:rows_of_x" in {case.name for case in first.further()}
+    assert second == replace(first, fatal={"batch=2:rows_of_x": f"eager does not survive it: {end.what}"})
+    assert replace(first, masks=()).further() == []
+
+
+def test_only_real_numbers_of_a_declared_range_may_be_masks(tmp_path: Path) -> None:
+    def masks(program: Path | None, values: str) -> tuple[str, ...]:
+        dtype = "int64" if values.startswith("integers") else "float32"
+        inputs = {name: {"dtype": dtype, "shape": ["batch", 4], "values": values} for name in ("m", "x")}
+        return Exported(["y"], program=program).masks(validate({**SPEC, "inputs": inputs}, "test"))
+
+    program = pir(tmp_path, "y = multiply m x")
+    assert masks(program, "uniform(0,1)") == ("m", "x")
+    assert masks(program, "normal") == masks(program, "integers(0,2)") == masks(None, "uniform(0,1)") == ()
+    assert masks(tmp_path / "gone.json", "normal") == (), "it is not even read"
+
+
+def test_what_was_written_is_known_with_its_program(tmp_path: Path) -> None:
+    artifact = Artifact("pir", "fp32", ("pir/model.json",), ("x",), ("y",), ("y",))
+    written = Exported.written(tmp_path, [artifact], ("y", "z"), {"w": "1"}, ("z",), ("y",))
+    assert written == Exported(("y", "z"), {"w": "1"}, tmp_path / "pir/model.json", ("z",), ("y",))
+    outputs = tuple(TensorSpec(name, "float32", (2,)) for name in ("y", "z"))
+    conversion = Conversion((artifact,), outputs, {"w": "1"}, constants=("z",), sized=("y",))
+    assert Exported.converted(tmp_path, conversion) == replace(written, outputs=["y", "z"])
+
+
 class Asking:
     """It hears what the child would be asked, and lets none run."""
 
@@ -220,9 +270,13 @@ def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Pat
     for name, more in {"plain": {}, "other": other}.items():
         memo = Asking()
         spec = validate({**SPEC, **more}, "test")
+        again = VerdictSettings.of(spec).put_into(spec.without_verdict())
+        assert again == spec.model_copy(update={"candidates": ()})
         with remembering(memo), pytest.raises(ModelError, match="heard"):
-            record(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+            exported = Exported(["y"], {"b": "2", "a": "1"}, constants=["y"])
+            record(spec, None, exported, tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
         asked[name] = dict(memo.question.request)
+        assert [*asked[name]["parameters"].items()] == [("a", "1"), ("b", "2")] and asked[name]["constants"] == ["y"]
         assert json.loads(json.dumps(asked[name])) == asked[name], "it is JSON as it stands"
         assert memo.question.environment == SINGLE_THREAD
         beside = asked[name].pop("beside")

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from exporter.base.numbers.golden import SPREAD, GoldenCase
-from exporter.prove.goldens.finish import AMPLIFIED, SAMPLE, amplified, batch_note, find_scores
+from exporter.base.numbers.sample import SAMPLE
+from exporter.prove.goldens.finish import batch_note, find_scores
+from exporter.prove.goldens.telling import AMPLIFIED, amplified, untelling
 from tests.prove.compare.goldens import cases_of
 from tests.prove.goldens.test_finish import VALUES, recorded
 
@@ -59,6 +61,18 @@ def test_what_amplifies_is_told_by_the_worse_norm_beside_the_worst_plain_case() 
     two = GoldenCase("c", {}, {**case(1e-6, 6e-5).outputs, **case(1e-6, 9e-5, name="z").outputs}, "c")
     both = [GoldenCase("p", {}, {**one.outputs, "z": one.outputs["y"]}, "p") for one in plain]
     assert len(amplified(two, both)) == 2
+
+
+@pytest.mark.parametrize("marks", [{"constant": True}, {"sized": True}, {}])
+def test_what_no_value_decides_leaves_no_case_out(marks: dict[str, bool]) -> None:
+    """It tells nothing in any case; what values decide does."""
+    rows = cases_of([(4, 6)] * 4)
+    shut = [replace(output, name="k", gate="it proves nothing", **marks) for output in cases_of([(4, 6)] * 4)]
+    names = ["batch=4", "batch=4#2", "batch=4#3", "batch=4:large"]
+    goldens = [
+        GoldenCase(name, {"batch": 4}, {"y": y, "k": k}, name) for name, y, k in zip(names, rows, shut, strict=True)
+    ]
+    assert untelling(goldens, 4.0) == ({} if marks else {"batch=4:large": "it proves nothing"})
 
 
 def test_labels_have_scores_where_they_are_their_argmax_in_every_case() -> None:

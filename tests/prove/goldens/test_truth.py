@@ -138,6 +138,13 @@ class TestRowsWithoutAnAnswer:
         part = measured_in_part(values, truth, "f", "s")
         assert part.e_ref_max < 1e-5 and np.array_equal(part.value, truth)
 
+    def test_which_rows_are_of_rounding_is_seen_in_eager(self) -> None:
+        """A run whose weights are moved may be off there, and that is an error."""
+        for at, small in ((0, True), (1, False), (2, False)):
+            truth, values = self.values()
+            values[at][3] *= 1.2
+            assert (measured_in_part(values, truth, "f", "s").e_ref_max < 1e-5) is small
+
     def test_where_nothing_is_finite_nothing_is_measured(self) -> None:
         nothing = [np.full((2, 2), np.nan, "float32")] * 2
         assert not np.isfinite(measured_in_part(nothing, np.full((2, 2), np.nan), "f", "s").e_ref_max)

@@ -17,7 +17,7 @@ from exporter.engines.base import Settings
 from exporter.export.lower.base import Artifact
 from exporter.process.workers import Setting
 from exporter.prove.judge import judge as judged_by
-from exporter.prove.judge.judge import PROOFS, About, blame, harness_of, judge
+from exporter.prove.judge.judge import PROOFS, About, blame, harness_of, judge, planned
 from exporter.prove.judge.report import GRAVITY, UNTRAINED, Report, unlike_bits
 from exporter.prove.proofs.base import Narrowing, Subject
 from exporter.prove.proofs.kinds.process import Process
@@ -78,6 +78,19 @@ def test_what_the_bundle_lacks_is_missing_and_nothing_runs() -> None:
     assert kinds >= {"outputs", "pooled_bias", "process", "weights", "interface"}
 
 
+def test_a_case_that_was_left_out_on_the_bundle_s_word_is_missing() -> None:
+    """Its artifact is there; what is planned of other cases is not missing."""
+    word = {"batch=4#1": "eager refused it"}
+    verdict = report(
+        replace(subject(ALIKE, ONNX), unshown=word), None, Narrowing(without=("weights", "interface"))
+    ).verdict
+    missing = {claim: verdict.of(claim) for claim in verdict.plan if verdict.of(claim).outcome is Outcome.MISSING}
+    assert {claim.case for claim in missing} == {"batch=4#1"}
+    for evidence in missing.values():
+        assert "nothing but the bundle's word says why (eager refused it)" in evidence.reason
+        assert evidence.stage == "plan"
+
+
 def test_each_case_and_its_repetitions_are_planned() -> None:
     planned = {claim.case for claim in report(subject(SOUND)).verdict.plan if claim.kind == "outputs"}
     assert planned == {*(case.name for case in SOUND), "batch=4#0:again", "batch=4#0:threads=2"}
@@ -104,6 +117,16 @@ def test_a_proof_stands_behind_those_whose_evidence_it_needs(without: tuple[str,
     for at, kind in enumerate(ordered):
         assert not set(PROOFS[kind].after) & set(ordered[at + 1 :]), kind
     assert any(PROOFS[kind].after for kind in ordered)
+
+
+def test_what_is_planned_of_recorded_cases_is_what_a_report_holds() -> None:
+    """Of a case that was left out nothing can be reported."""
+    of, left_out = subject(ALIKE, ONNX), ALIKE[1].name
+    plan = planned(harness_of(of, (RUN,), Setting()))
+    assert {claim.case for claim in plan} > {case.name for case in ALIKE}
+    assert plan == report(replace(of, artifacts={})).verdict.plan
+    without = planned(harness_of(replace(of, missing=(left_out,)), (RUN,), Setting()))
+    assert without == {claim for claim in plan if claim.case != left_out} != plan
 
 
 class _Behind(Process):
@@ -184,6 +207,22 @@ def test_what_is_waived_today_is_waived_in_the_report() -> None:
     waived = {claim for claim in found.verdict.plan if found.verdict.of(claim).outcome is Outcome.WAIVED}
     assert {claim.kind for claim in found.verdict.plan - waived} == {"interface", "weights"}, "which are to be named"
     assert len(waived) > 5 and not found.verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("formats", "source", "noted"),
+    [
+        (["pdmodel"], "eager", True),
+        (["pdmodel", "pir"], "eager", False),
+        (["pdmodel"], "static", False),
+    ],
+)
+def test_that_files_are_compared_with_eager_alone_is_noted(formats: list[str], source: str, noted: bool) -> None:
+    runs = Run("source", "fp32", source), Run("pdmodel", "fp32", "paddle_inference")
+    engines = {"formats": formats, "engines": ["paddle_inference"]}
+    nothing_runs = Narrowing(without=("weights", "interface"))
+    notes = report(subject(ALIKE, spec=engines), None, nothing_runs, *runs).notes
+    assert any("each file is compared with eager itself" in note for note in notes) is noted
 
 
 def test_how_well_promises_are_kept_is_told() -> None:

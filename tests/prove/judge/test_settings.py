@@ -54,6 +54,12 @@ def test_a_raised_opset_is_said() -> None:
     assert "opset 11 was asked for" in note and "wrote opset 16" in note
 
 
+def test_a_value_that_is_declared_otherwise_than_its_kernel_gives_it_is_said() -> None:
+    other = replace(ONNX, details={**ONNX.details, "declared_otherwise": ["operator unique", "operator where"]})
+    notes = differences(verdict(None), {"pir": other, "onnx": ONNX})
+    assert notes == ["pir: operator unique", "pir: operator where"]
+
+
 def test_the_largest_case_is_run_in_other_threads_and_the_first_again() -> None:
     sizes = {"batch=4": 4, "batch=9": 9, "batch=1": 1}
     recorded = [

@@ -14,6 +14,7 @@ from onnx import helper
 from exporter.base.errors import ChildTimedOut
 from exporter.base.numbers.norms import SMALLEST_SCALE
 from exporter.base.tensors import Array, load, save
+from exporter.engines.cost import beyond
 from exporter.engines.job import EngineAnswer, EngineJob
 from exporter.process.workers import Setting
 from exporter.prove.judge.judge import PROOFS
@@ -53,6 +54,14 @@ def proven(folder: Path, **more: Any) -> Mapping[Claim, Evidence]:
     """The proof of two variants that ended in order on what was recorded."""
     ended = {claim("process", run): ENDED for run in (PLAIN, LOW)}
     of = harness(subject(artifact(), artifact("int8"), folder=folder, **more), PLAIN, LOW, evidence=ended)
+    return PROOFS["agreement"].prove(sorted(PROOFS["agreement"].plan(of)), of)
+
+
+def of_two_variants(folder: Path) -> Mapping[Claim, Evidence]:
+    """Prove the agreement of the source, a plain variant and a low one, each of whose runs ended well."""
+    runs = (SOURCE, PLAIN, LOW)
+    ended = {claim("process", run): ENDED for run in runs}
+    of = harness(subject(artifact(), artifact("int8"), folder=folder), *runs, evidence=ended)
     return PROOFS["agreement"].prove(sorted(PROOFS["agreement"].plan(of)), of)
 
 
@@ -241,25 +250,61 @@ class TestTheRuns:
     def test_what_is_wrong_at_one_size_alone_is_drawn_again_there(
         self, wrong: str, outcome: Outcome, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """By chance one draw is apart, at a tie of two labels; not the next one of that size, too."""
+        """By chance one draw is apart, at a tie of two labels; not the next one of that size, too. One of two is so."""
         drawn: list[dict[str, Array]] = []
 
         def run(job: EngineJob, into: Path, _: Setting) -> EngineAnswer:
             inputs = load(job.golden)
-            first = len(drawn) < 2  # eager's turn, and the file's
+            turn, place = divmod(len(drawn), 3)  # of eager, of the file, and of the one that is always right
             drawn.append(inputs)
             for at, case in enumerate(job.cases):
                 x = inputs[f"{case.recorded}/input/x"]
-                flips = len(x) == 3 and job.engine != "eager" and (first or wrong == "every")
+                flips = len(x) == 3 and place == 1 and (turn == 0 or wrong == "every")
                 save(into / f"{at}.safetensors", {"y": -x if flips else x})
             return EngineAnswer()
 
         monkeypatch.setattr(EngineJob, "run", run)
-        runs = (SOURCE, PLAIN)
-        of = harness(subject(artifact(), folder=folder), *runs, evidence={claim("process", one): ENDED for one in runs})
-        (found,) = PROOFS["agreement"].prove(sorted(PROOFS["agreement"].plan(of)), of).values()
-        assert found.outcome is outcome and len(drawn) == 4
+        judged = of_two_variants(folder)
+        found = judged[claim("agreement", PLAIN, engine="")]
+        assert found.outcome is outcome and len(drawn) == 6
+        assert judged[claim("agreement", LOW, engine="")].outcome is Outcome.MATCH
         assert ("(batch=3, in every draw) from eager" in found.reason) == (wrong == "every")
+        assert not {value.tobytes() for value in drawn[0].values()} & {value.tobytes() for value in drawn[3].values()}
+
+    @pytest.mark.parametrize("ends", [0, 1])
+    def test_what_gave_nothing_in_one_of_two_turns_gave_nothing(
+        self, ends: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        turns: list[str] = []
+
+        def run(job: EngineJob, into: Path, _: Setting) -> EngineAnswer:
+            turn, place = divmod(len(turns), 3)
+            turns.append(job.engine)
+            if place == 1 and turn == ends:
+                raise ChildTimedOut("it used up its limit")
+            for at, case in enumerate(job.cases):
+                x = load(job.golden)[f"{case.recorded}/input/x"]
+                save(into / f"{at}.safetensors", {"y": -x if place == 2 else x})
+            return EngineAnswer()
+
+        monkeypatch.setattr(EngineJob, "run", run)
+        judged = of_two_variants(folder)
+        assert len(turns) == 6 and judged[claim("agreement", LOW, engine="")].outcome is Outcome.MISMATCH
+        assert judged[claim("agreement", PLAIN, engine="")].outcome is Outcome.CRASHED
+
+    def test_the_draws_may_cost_three_times_what_the_recorded_cases_did(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        heard: list[object] = []
+
+        def run(_: EngineJob, _into: Path, setting: Setting) -> EngineAnswer:
+            heard.append(setting.limits.beyond)
+            raise ChildTimedOut("nothing runs here")
+
+        monkeypatch.setattr(EngineJob, "run", run)
+        costs = {f"{run.variant}/{run.engine}": {"seconds": 100.0, "megabytes": 512.0} for run in (PLAIN, LOW)}
+        proven(folder, costs=costs)
+        assert heard == [beyond(costs["onnx/onnxruntime"], 3)] * 2
 
     def test_how_a_child_ended_is_told(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def end(*_: object) -> EngineAnswer:
@@ -298,8 +343,10 @@ class TestTheRuns:
 
     def test_where_nothing_was_recorded_at_the_typical_sizes_nothing_is_drawn(self, folder: Path) -> None:
         other = tuple(replace(case, dims={"batch": 6}) for case in cases())
-        found = proven(folder, recorded=other)
-        assert {(one.outcome, one.stage) for one in found.values()} == {(Outcome.MISSING, "plan")} and len(found) == 2
+        for recorded in (other, (replace(cases()[0], name="batch=4:large"),)):
+            found = proven(folder, recorded=recorded)
+            assert {(one.outcome, one.stage) for one in found.values()} == {(Outcome.MISSING, "plan")}
+            assert len(found) == 2
 
     def test_where_the_spec_allows_nothing_but_what_is_recorded_it_is_said(
         self, folder: Path, asked: list[tuple[str, bytes]]

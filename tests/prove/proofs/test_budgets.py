@@ -23,6 +23,7 @@ from exporter.prove.proofs.promises import Promise, over_cases
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
 from tests.prove.compare.goldens import cases_of, golden
+from tests.prove.proofs.test_weights import stored
 
 RUN = Run("onnx", "int8", "onnxruntime")
 RNG = np.random.default_rng(3)
@@ -137,6 +138,18 @@ def test_a_variant_is_as_small_as_promised(tmp_path: Path, size: int, outcome: O
     assert prove_size(low, plain, tmp_path, share).metrics == {"share": share}, "just as large as promised"
     assert prove_size(low, plain, tmp_path, share).outcome is Outcome.MATCH
     assert prove_size(low, plain, tmp_path, share / 1.05).outcome is Outcome.MISMATCH
+
+
+def test_what_takes_most_of_a_variant_that_is_too_large_is_named(tmp_path: Path) -> None:
+    sizes = {"b": 3, "a": 3, "c": 9, "d": 1, "e": 5}
+    values = {name: np.ones(size, "float32") for name, size in sizes.items()}
+    codes = {"codes": np.ones(999, "int8"), "more": np.ones(999, "uint8")}
+    plain = stored(tmp_path, values)
+    low = stored(tmp_path, {**values, **codes}, "onnx-int8", precision="int8", details={"layers": {}})
+    said = "; most of what is not in 8 bits: c (36 bytes), e (20 bytes), a (12 bytes)"
+    assert prove_size(low, plain, tmp_path, 0.5).reason.endswith(f"and at most 0.5 was promised{said}")
+    alone = stored(tmp_path, codes, "onnx-int8", precision="int8", details={"layers": {}})
+    assert prove_size(alone, plain, tmp_path, 0.5).reason.endswith("and at most 0.5 was promised")
 
 
 def test_a_share_that_the_commonest_answer_would_reach_is_vacuous() -> None:

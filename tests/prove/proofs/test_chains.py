@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.base.errors import BundleError, ChildCrashed, UsageError
+from exporter.base.errors import BundleError, ChildCrashed, EnvironmentLacks, UsageError
 from exporter.process.job import Job
 from exporter.process.workers import SINGLE_THREAD, Setting
 from exporter.prove.proofs.base import Harness
@@ -176,9 +176,16 @@ class TestProve:
         assert not children.engines
 
     def test_an_engine_that_fails_is_told(self, tmp_path: Path, children: Children, monkeypatch: Any) -> None:
-        monkeypatch.setattr(proof, "answered", _raising(UsageError("no such input")))
-        proven = plugin.prove([BEFORE, ANSWERS[0]], with_material(tmp_path, said()))
-        assert proven[ANSWERS[0]] == Evidence(Outcome.CRASHED, "no such input", stage="run")
+        for error, evidence in (
+            (UsageError("no such input"), Evidence(Outcome.CRASHED, "no such input", stage="run")),
+            (
+                EnvironmentLacks("it is not here", hint="install it"),
+                Evidence(Outcome.MISSING, "it is not here; install it", stage="environment"),
+            ),
+        ):
+            monkeypatch.setattr(proof, "answered", _raising(error))
+            proven = plugin.prove([BEFORE, ANSWERS[0]], with_material(tmp_path, said()))
+            assert proven[ANSWERS[0]] == evidence
 
     @pytest.mark.parametrize(
         ("answer", "reason", "stage"),

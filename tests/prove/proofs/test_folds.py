@@ -9,7 +9,9 @@ import onnx
 import pytest
 from onnx import NodeProto, helper, numpy_helper
 
+from exporter.base.numbers.norms import SMALLEST_SCALE
 from exporter.base.tensors import Array, digest
+from exporter.prove.proofs import folds
 from exporter.prove.proofs.folds import Fold, judge_folds
 from tests.export.lower.passes.models import constant, made, model
 
@@ -135,6 +137,39 @@ def test_channels_that_a_training_has_silenced_are_computed_again() -> None:
     assert judge_folds(stored, digests, trained)[name] is Fold.PROVEN
     wrong = {**stored, name: np.where(np.arange(4).reshape(4, 1, 1, 1) == 0, np.float32(0), stored[name])}
     assert judge_folds(wrong, digests, trained)[name] is Fold.WRONG
+
+
+def once(weight: Array, factor: Array, *more: Array) -> Fold:
+    """What is found of a weight times a factor of each channel, beside a batch norm's vectors."""
+    trained = {digest(value): value for value in (weight, *NORM.values(), *more)}
+    stored = {"w.folded": (weight * factor.reshape(-1, *[1] * (weight.ndim - 1))).astype("float32")}
+    return judge_folds(stored, {"w.folded": sorted(trained)}, trained)["w.folded"]
+
+
+def test_a_channel_whose_largest_weight_is_one_is_looked_at() -> None:
+    ones, factor = np.ones((4, 3, 1, 1), "float32"), NORM["a"] / np.sqrt(NORM["v"] + np.float32(1e-5))
+    assert once(ones, factor) is Fold.PROVEN
+    assert once(ones, factor * np.array([1, 1, 1.01, 1], "float32")) is Fold.WRONG
+
+
+def test_epsilon_follows_from_weights_above_the_smallest_scale() -> None:
+    factor = NORM["a"] / np.sqrt(NORM["v"] + np.float32(7e-4))
+    weight = (1.05 * SMALLEST_SCALE / factor).astype("float32").reshape(4, 1, 1, 1) * np.ones((4, 3, 1, 1), "float32")
+    assert once(weight, factor) is Fold.PROVEN
+    assert once(weight / 2, factor) is Fold.WRONG, "no usual epsilon, and none that the weights tell"
+
+
+@pytest.mark.parametrize(("off", "near"), [(2.0**-20, True), (1.0625 * 2.0**-20, False)])
+def test_a_number_may_be_off_by_a_few_roundings_of_its_parts(off: float, near: bool) -> None:
+    assert folds._near(np.ones(2) + off, np.ones(2), np.ones(2)) is near
+
+
+def test_a_vector_of_another_size_is_no_reason_to_split_the_inputs() -> None:
+    """Of four numbers and weights of two outputs a group there would be two groups, of three inputs."""
+    weight, three = RNG.normal(size=(3, 2, 1, 1)).astype("float32"), np.ones(3, "float32")
+    trained = {digest(value): value for value in (weight, three, NORM["a"], NORM["v"])}
+    stored = {"w.folded": weight * np.array([1, 2, 3], "float32").reshape(3, 1, 1, 1)}
+    assert judge_folds(stored, {"w.folded": sorted(trained)}, trained) == {"w.folded": Fold.WRONG}
 
 
 def test_a_part_that_is_not_at_hand_proves_nothing() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -15,6 +16,7 @@ from exporter.export.lower.base import Artifact
 from exporter.prove.proofs.kinds.interface import plugin, prove_declared
 from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.spec.model import Spec
+from tests.export.lower.passes.models import constant, model
 from tests.prove.proofs.subjects import PLAIN, artifact, claim, harness, spec, subject
 
 INPUTS: dict[str, Any] = {
@@ -54,9 +56,65 @@ def proved(folder: Path, of: Spec | None = None, **changed: tuple[int, list[Any]
 def test_what_is_promised_is_declared(tmp_path: Path) -> None:
     found = proved(tmp_path)
     assert (found.outcome, found.elements, found.provider) == (Outcome.MATCH, 4, "by reading")
-    made = subject(artifact(), of=spec(inputs=INPUTS, dims=DIMS), outputs=OUTPUTS, folder=tmp_path)
-    (again,) = plugin.prove([claim("interface", PLAIN, engine="")], harness(made)).values()
-    assert again == found and plugin.reads, "it needs no engine"
+    assert _asked(replace(artifact(), outputs=("y", "z"), native_outputs=("y", "z")), tmp_path) == found
+    turned = _asked(replace(artifact(), outputs=("y", "z"), native_outputs=("z", "y")), tmp_path)
+    assert turned.outcome is Outcome.MISMATCH and "puts out ['y', 'z']" in turned.reason
+    assert plugin.reads, "it needs no engine"
+
+
+@pytest.mark.parametrize("called", [("y", "another"), ("z", "y")])
+def test_the_bundle_tells_what_the_file_calls_its_outputs(tmp_path: Path, called: tuple[str, ...]) -> None:
+    found = _asked(replace(written(tmp_path), outputs=called, native_outputs=called), tmp_path)
+    assert found.outcome is Outcome.MISMATCH
+    assert found.reason == f"it declares the outputs ['y', 'z'], and the bundle says that it calls them {[*called]}"
+
+
+def test_what_the_file_calls_them_are_the_same_names(tmp_path: Path) -> None:
+    found = _asked(replace(written(tmp_path), outputs=("y", "z"), native_outputs=("y", "another")), tmp_path)
+    assert found.outcome is Outcome.MISMATCH and "it declares the outputs ['y', 'z']" in found.reason
+
+
+def test_what_is_declared_otherwise_is_told_before_names(tmp_path: Path) -> None:
+    found = _asked(written(tmp_path, z=(FLOAT, ["batch"])), tmp_path)
+    assert (found.outcome, found.reason) == (Outcome.MISMATCH, "output 'z' is declared float32, promised int64")
+
+
+@pytest.mark.parametrize(
+    ("marks", "reason"),
+    [
+        ({}, ""),
+        ({"constants": ("fixed",)}, ""),
+        ({"constants": ("fixed",), "sized": ("size", "fixed")}, ""),
+        ({"sized": ("size",)}, ""),
+        ({"constants": ("y",)}, "no input decides output 'y' of the model, and in this file one leads to it"),
+        ({"constants": ("y", "size")}, "no input decides output 'size' of the model, and in this file one leads to it"),
+        ({"sized": ("y", "size")}, "sizes alone decide output 'y' of the model, and in this file values lead to it"),
+        ({"sized": ("gone",)}, "sizes alone decide output 'gone' of the model, and in this file values lead to it"),
+    ],
+)
+def test_what_no_value_decides_in_the_model_none_decides_in_the_file(
+    marks: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    nodes = [
+        constant("number", np.ones(2, "float32")),
+        helper.make_node("Relu", ["x"], ["y"]),
+        helper.make_node("Shape", ["x"], ["size"]),
+        helper.make_node("Identity", ["number"], ["fixed"]),
+    ]
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx/model.onnx").write_bytes(model(nodes, {"x": [None, 3]}, ["y", "size", "fixed"]))
+    names = ("y", "size", "fixed")
+    outputs = tuple(TensorSpec(name, "float32", (2,)) for name in names)
+    made = replace(artifact(), outputs=names, native_outputs=names)
+    subject_ = replace(subject(made, of=spec(), outputs=outputs, folder=tmp_path), **marks)
+    (found,) = plugin.prove([claim("interface", PLAIN, engine="")], harness(subject_)).values()
+    assert (found.reason, found.outcome) == (reason, Outcome.MISMATCH if reason else Outcome.MATCH)
+
+
+def _asked(made: Artifact, folder: Path) -> Evidence:
+    subject_ = subject(made, of=spec(inputs=INPUTS, dims=DIMS), outputs=OUTPUTS, folder=folder)
+    (evidence,) = plugin.prove([claim("interface", PLAIN, engine="")], harness(subject_)).values()
+    return evidence
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,26 @@ def test_of_a_real_file_each_layer_s_noise_is_that_of_its_input_and_weight(
     assert worst == f"the layer that suffers most is {first_named}, at {found[first_named].rounding:.1f} dB"
 
 
+def test_a_layer_whose_weights_alone_are_low_has_their_noise(work: tuple[Path, dict[str, Any]]) -> None:
+    """It takes its input as it is, so nothing of its products is cut off."""
+    folder, details = work
+    layers = {name: {**layer, "input": "", "range": [0, 255]} for name, layer in details["layers"].items()}
+    low = stored(folder, "onnx-int8", {"layers": layers})
+    found = layer_noise(subject(stored(folder, "onnx", {}), low, folder=folder).bench(), low, Setting(), "onnxruntime")
+    held = arrays(low, folder)
+    for name, weight in (("one", FIRST), ("two", SECOND)):
+        layer = layers[name]
+        signal, lost = energies(weight, held[layer["codes"]] * held[layer["scales"]].reshape(-1))
+        assert found[name].rounding == pytest.approx(decibel(signal, lost), abs=0.1) and found[name].overflow is None
+
+
+def test_what_is_cut_off_of_a_layer_is_told_beside_its_rounding() -> None:
+    value, weight = np.full((1, 2), 255.0), CODES.astype("float32")
+    layer = {**LAYER, "weight": "w", "codes": "c"}
+    found = noises._noise(value, {"c": CODES}, {"w": weight}, layer)
+    assert found.overflow == noises._overflow(value, CODES, layer) is not None
+
+
 def test_where_nothing_can_be_shown_nothing_is_said(work: tuple[Path, dict[str, Any]]) -> None:
     folder, details = work
     plain, low = stored(folder, "onnx", {}), stored(folder, "onnx-int8", details)
@@ -232,9 +252,11 @@ def test_the_front_of_a_search_is_told_as_the_writer_left_it() -> None:
     steps = [
         {"kept": [], "bytes": 2048, "snr_db": 31.5},
         {"kept": ["a", "b"], "bytes": 4096, "snr_db": 40, "speedup": 2.5},
+        {"kept": ["a"], "weights_int8": ["b", "c"], "weights_fp16": ["d"], "bytes": 5, "snr_db": 1},
     ]
     assert searched(artifact("int8", details={"front": steps})) == [
         "onnx-int8: the search's front: no layer kept: 2,048 bytes, 31.5 dB; "
-        "2 layers kept: 4,096 bytes, 40 dB, x2.5 of fp32's speed"
+        "2 layers kept: 4,096 bytes, 40 dB, x2.5 of fp32's speed; "
+        "1 layers kept, 2 layers with weights alone in 8 bits, 1 layers in 16: 5 bytes, 1 dB"
     ]
     assert searched(artifact("int8")) == []

@@ -156,6 +156,9 @@ class TestParts:
         found = proved(resealed, folder=tmp_path, parameters=trained, checkpoint=checkpoint)
         assert found.outcome is Outcome.MISMATCH
         assert found.reason == "1 stored tensors are not what was folded out of trained ones, as 'w.folded'"
+        computed = replace(resealed, details={**resealed.details, "computed": ["w.folded", "another"]})
+        found = proved(computed, folder=tmp_path, parameters=trained, checkpoint=checkpoint)
+        assert found.outcome is Outcome.MATCH and "1 folded out of trained ones, not computed again" in found.reason
 
     def test_of_both_together(self, folded: Any, tmp_path: Path) -> None:  # noqa: F811
         artifact, trained = folded
@@ -234,8 +237,18 @@ def test_only_weights_that_full_precision_stores_are_proven(tmp_path: Path) -> N
     assert found.reason.startswith("4 of 10 stored numbers are fp32's weights, rounded")
     twice = replace(low, details={"layers": {**layers, "three": layers["one"]}})
     assert prove_rounded(twice, plain, tmp_path).elements == 8
-    none = replace(low, details={"layers": {"two": layers["two"]}})
-    assert prove_rounded(none, plain, tmp_path).outcome is Outcome.VACUOUS
+    without = {"layers": {"two": layers["two"]}}
+    found = prove_rounded(replace(low, details=without), plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH
+    assert found.reason == "tensor 'w.codes' is int8, and no layer is said to be rounded to it"
+    table = {"table": weight.astype("int8"), "zeros": weight.astype("int8")}
+    whole = stored(tmp_path, {"w": weight, "z": weight, **table})
+    beside = stored(tmp_path, {**values, **table}, "onnx-int8", precision="int8", details=low.details)
+    assert prove_rounded(beside, whole, tmp_path).outcome is Outcome.MATCH, "full precision has them as well"
+    plain = stored(tmp_path, {"w": weight, "z": weight})
+    found = prove_rounded(beside, plain, tmp_path)
+    assert found.reason == "tensor 'table' is int8, and no layer is said to be rounded to it"
+    low = stored(tmp_path, values, "onnx-int8", precision="int8", details={"layers": layers})
     off = replace(low, details={"layers": {"one": {**layers["one"], "scales": "z"}}})
     found = prove_rounded(off, plain, tmp_path)
     assert (found.outcome, found.stage) == (Outcome.CRASHED, "load")
@@ -245,3 +258,5 @@ def test_only_weights_that_full_precision_stores_are_proven(tmp_path: Path) -> N
     assert found.outcome is Outcome.MISMATCH
     assert found.reason == "the weight of one is not fp32's rounded: it is off by 255.00 steps"
     assert digest(weight) == plain.weights["w"] and LOW.precision == low.precision
+    none = stored(tmp_path, {"z": weight}, "onnx-int8", precision="int8", details=without)
+    assert prove_rounded(none, plain, tmp_path).outcome is Outcome.VACUOUS

@@ -58,7 +58,10 @@ def test_where_weights_alone_are_low_nothing_is_added_in_pairs(tmp_path: Path) -
     assert all(layer.get("input", "") == "" for layer in low.details["layers"].values())
     evidence, notes = prove_pairs(low, tmp_path, "any", in_16_bits=True)
     assert (evidence.outcome, evidence.elements, notes) == (Outcome.MATCH, FIRST.size + SECOND.size, [])
-    for details in ({}, {"layers": {"one": {"codes": "gone", "weight": "one.w_0"}}}):
+    layers = low.details["layers"]
+    mixed = {name: {**layer, "input": "x" if name == min(layers) else ""} for name, layer in layers.items()}
+    assert len(layers) > 1
+    for details in ({}, {"layers": {"one": {"codes": "gone", "weight": "one.w_0"}}}, {"layers": mixed}):
         evidence, _ = prove_pairs(replace(low, details=details), tmp_path, "any", in_16_bits=True)
         assert evidence.outcome is Outcome.VACUOUS, "nobody says what else is low in it"
 

@@ -11,6 +11,7 @@ import pytest
 
 from exporter import pipeline
 from exporter.base.errors import UsageError
+from exporter.bundle import infer
 from exporter.bundle.manifest import sealed
 from exporter.process.workers import Setting
 from exporter.prove.judge.report import Report
@@ -37,6 +38,8 @@ def altered(to: Path, change: Callable[[dict[str, Any], Path], None]) -> Path:
     bundle = faults.copied(STORED, to)
     content = json.loads((bundle / "manifest.json").read_bytes())
     change(content["spec"], bundle)
+    for name, text in infer.documents(validate(content["spec"], "test")).items():
+        (bundle / name).write_bytes(text)
     faults.reseal(bundle, content)
     return bundle
 

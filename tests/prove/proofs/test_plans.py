@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from exporter.base.numbers.golden import to_run
+from exporter.base.numbers.partial import Partial
 from exporter.base.tensors import TensorSpec, save
 from exporter.engines.base import SourceModel
 from exporter.export.lower.convert import PRECISIONS
@@ -148,6 +149,44 @@ class TestInputsThatDoNotVary:
 
     def test_of_one_case_alone_nothing_can_be_said(self, tmp_path: Path) -> None:
         assert self.notes(tmp_path, {self.OUTPUT: match()}, only="batch=4") == []
+
+
+class TestOutputsOfWhichLittleIsAsked:
+    def notes(self, folder: Path, **marks: object) -> list[str]:
+        """With these marks on an output of the second case, and on that of every case where they are of the file."""
+        recorded = []
+        for at, case in enumerate(cases()):
+            own = {name: mark for name, mark in marks.items() if at == 1 or name in ("constant", "sized")}
+            recorded.append(replace(case, outputs={**case.outputs, "y": replace(case.outputs["y"], **own)}))
+        made = subject(*BOTH, folder=folder, recorded=tuple(recorded))
+        values = {f"{case.recorded}/input/x": np.full((4, 3), at, "float32") for at, case in enumerate(recorded)}
+        save(made.golden, values)
+        evidence = {Claim("onnx", "fp32", "onnxruntime", "batch=4", "y"): match()}
+        return list(PROOFS["outputs"].notes(harness(made, evidence=evidence)))
+
+    def test_of_the_others_nothing_is_said(self, tmp_path: Path) -> None:
+        assert self.notes(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("marks", "said"),
+        [
+            ({"constant": True}, "output 'y': no input leads to it in any file, so it was judged as a constant"),
+            ({"sized": True}, "output 'y': nothing but sizes leads to it in any file, and by these it was judged"),
+            ({"settled": True}, "output 'y' is one number throughout in batch=4#2, whatever the inputs hold"),
+        ],
+    )
+    def test_it_is_told_of_which_and_why(self, marks: dict[str, object], said: str, tmp_path: Path) -> None:
+        assert self.notes(tmp_path, **marks) == [said]
+
+    def test_rows_without_an_answer_are_counted(self, tmp_path: Path) -> None:
+        holed = np.ones((4, 5), "float32")
+        assert self.notes(tmp_path, partial=Partial(holed, None)) == []
+        holed[1, :3] = np.nan
+        holed[2, 0] = np.inf
+        (said,) = self.notes(tmp_path, partial=Partial(holed, None))
+        assert said.startswith(
+            "in case batch=4#2 eager itself gives NaN or infinity in y (4 of 20 numbers): that engines"
+        )
 
 
 class TestPlans:

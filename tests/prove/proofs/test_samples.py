@@ -204,6 +204,16 @@ class TestAnswered:
         with pytest.raises(UsageError, match="onnxruntime: it has no such operator"):
             answered(model(spec_of(), "y"), PLAIN, [sample(1)], Setting())
 
+    def test_an_output_that_the_first_sample_lacks_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            made = {"y": np.ones((1, 2), "float32")}
+            return {**made, "z": made["y"]} if inputs["image"].max() > 1 else made
+
+        Engine(monkeypatch, compute)
+        with pytest.raises(UsageError, match="onnxruntime: it puts out no 'z'") as caught:
+            answered(model(spec_of(), "y", "z"), PLAIN, [sample(1), sample(2)], Setting())
+        assert caught.value.where == "pipeline.samples"
+
     def test_inputs_that_do_not_fit_are_said_with_their_sample(self) -> None:
         with pytest.raises(UsageError, match="no step gives") as caught:
             answered(model(spec_of(), "y"), PLAIN, [sample(1), {}], Setting())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.prove.verdict.claim import OUTPUTS, PASSING, Claim, Evidence, Outcome, Verdict
-from exporter.prove.verdict.waivers import covering, expired, waived
+from exporter.prove.verdict.waivers import covering, expired, unaccepted, waived
 from exporter.spec.model import Waiver
 
 TODAY = date(2026, 11, 21)
@@ -231,3 +231,15 @@ def test_a_waived_claim_keeps_what_was_measured() -> None:
     failed = replace(evidence(Outcome.MISMATCH), metrics={"error_ratio": 9.0})
     found = waived(Verdict(frozenset({claim(1)}), {claim(1): failed}), [waiver("*")], TODAY).of(claim(1))
     assert found.outcome is Outcome.WAIVED and found.metrics == {"error_ratio": 9.0}
+
+
+def test_of_a_waiver_that_nobody_accepted_it_is_told_how_many_claims_it_would_cover() -> None:
+    failed = verdict(Outcome.MATCH, Outcome.MISMATCH, None)
+    told = unaccepted(failed, [waiver("*"), waiver("*/batch=1/*"), waiver("*/batch=0/*"), waiver("*", days=-1)], TODAY)
+    effects = [note.partition(": ")[2].partition("; ")[0] for note in told]
+    two, one, none = "2 claims fail that it would cover", "1 claims fail that it would cover", "no claim needs it"
+    assert effects == [two, one, none, none]
+    assert told[0].startswith(
+        "the bundle waives * until 2026-12-21 (known and accepted), and nobody accepted it here: "
+    )
+    assert told[0].endswith("; --accept-waivers, or a trusted key that `may_waive`")

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.export.lower.convert import FORMATS, JUDGED_ONLY
-from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, source_engines, with_defaults
+from exporter.prove.verdict.plan import ENGINES, only_legacy, plan_runs, plan_some, source_engines, with_defaults
 from exporter.spec.read import validate
 from exporter.spec.source import FACTORY
 
@@ -161,3 +161,14 @@ def test_a_file_is_run_as_it_is_to_be_served(
     assert tuple(name for name in planned if name.startswith("file")) == ways and "eager" in planned
     plain = source_engines(validate({**described, "model": "a:b"}, "b"))
     assert not any(name.startswith("file") for name in plain)
+
+
+@pytest.mark.parametrize(
+    ("formats", "legacy"),
+    [(["pdmodel"], True), (["pdmodel", "onnx"], False), (["pir"], False), (["openvino"], False)],
+)
+def test_the_trace_is_planned_where_a_variant_is_made_of_it(formats: list[str], legacy: bool) -> None:
+    described = {"name": "m", "weights": "factory", "inputs": {"x": {"dtype": "float32", "shape": [1]}}, "model": "a:b"}
+    spec = validate(described, "a").model_copy(update={"formats": tuple(formats)})  # somebody's IR is judged, too
+    assert only_legacy(spec) is legacy
+    assert source_engines(spec) == (("eager",) if legacy else ("eager", "static"))

@@ -131,7 +131,7 @@ def test_the_loss_of_a_pipeline_needs_the_recipe_s_data_where_somebody_bounds_it
     refuse_promises(spec({}, pipeline={**AROUND, "max_metric_loss": 0.001}))
 
 
-@pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}])
+@pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}, {"external_data_mb": 1.0}])
 def test_a_key_about_onnx_needs_onnx(key: dict[str, Any]) -> None:
     plain = {"precisions": ["fp32"], **key}
     assert refusal(spec({}, formats=["pir"], **plain)).where == next(iter(key))
@@ -151,12 +151,14 @@ CLAIMED = """budget pipeline.tolerance precisions.NAME.budget.min_snr_db precisi
     precisions.NAME.budget.min_speedup.batch""".split()
 #: By the test that shows the refusal; `precision` by :meth:`Precision.refuse`, `model` by the spec's own validators.
 REFUSED_BY = {
-    "here": """opset writer targets pipeline.max_metric_loss precisions.NAME.budget.max_metric_loss
+    "here": """opset writer external_data_mb targets pipeline.max_metric_loss precisions.NAME.budget.max_metric_loss
         precisions.NAME.budget.min_speedup precisions.NAME.budget.min_speedup.engine
         precisions.NAME.budget.min_speedup.over pipeline.postprocess.training pipeline.postprocess.deployment""",
     "tests/weights/prune/test_search.py": "prune.epochs",
     "tests/e2e/test_candidates.py": "candidates candidates[].file candidates[].name",
     "tests/gate/test_touched.py": "ignores",
+    "tests/spec/test_decoding.py": """decoding decoding.cache decoding.steps decoding.tokens decoding.counts
+        decoding.held""",
     "tests/e2e/test_preflight.py": "depends waivers waivers[].claim waivers[].reason waivers[].until",
     "model": "ranks precisions.NAME.timed precisions.NAME.epochs precisions.NAME.formats",
     "precision": """precisions.NAME.samples precisions.NAME.data precisions.NAME.noise precisions.NAME.method

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.base.errors import BundleError
 from exporter.base.readers.base import Content, ModelFacts, Reader, Weight, damaged, map_file
 from exporter.base.readers.framework import tensor_desc
 from exporter.base.readers.wire import Message
+
+_ANOTHERS = "give the parameters that were saved with this program, or a fresh copy of both"
 
 
 def facts(content: Content, where: str) -> ModelFacts:
@@ -43,7 +46,8 @@ def named(content: Content, where: str, declared: Sequence[Weight]) -> dict[str,
     """
     stored, wanted = list(weights(content, where)), sorted(declared, key=lambda weight: weight.name.encode())
     if len(stored) != len(wanted):
-        raise damaged(f"{len(stored)} tensors, but the program declares {len(wanted)}", where)
+        what = f"{len(stored)} tensors, but the program declares {len(wanted)}"
+        raise BundleError(what, where=where, hint=_ANOTHERS)
     for have, want in zip(stored, wanted, strict=True):
         # A program may leave a size open (-1), never its rank.
         fits = len(have.shape) == len(want.shape) and all(
@@ -51,7 +55,8 @@ def named(content: Content, where: str, declared: Sequence[Weight]) -> dict[str,
         )
         if have.dtype != want.dtype or not fits:
             found, asked = f"{have.dtype}{list(have.shape)}", f"{want.dtype}{list(want.shape)}"
-            raise damaged(f"tensor {have.name} is {found}, but the program's {want.name!r} is {asked}", where)
+            what = f"tensor {have.name} is {found}, but the program's {want.name!r} is {asked}"
+            raise BundleError(what, where=where, hint=_ANOTHERS)
     return {want.name: replace(have, name=want.name) for have, want in zip(stored, wanted, strict=True)}
 
 

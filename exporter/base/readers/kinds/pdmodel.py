@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.base.readers.base import Content, ModelFacts, Reader, Weight, damaged, map_file
 from exporter.base.readers.framework import tensor_desc
+from exporter.base.readers.whole_legacy import LegacyBlock, LegacyOperator, refuse_broken_legacy
 from exporter.base.readers.wire import Field, Message, root
 from exporter.base.tensors import TensorSpec
 
@@ -23,16 +24,6 @@ class _Variable:
     persistable: bool = False
 
 
-@dataclass
-class _Operator:
-    """`names` are the variables it reads (fetch) or writes (feed); `column` orders feeds and fetches."""
-
-    kind: str = ""
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    column: int = 0
-
-
 def facts(content: Content, where: str) -> ModelFacts:
     """Facts of a program; its weights are the persistable variables, declared and sorted by name.
 
@@ -40,20 +31,24 @@ def facts(content: Content, where: str) -> ModelFacts:
         BundleError: not a ProgramDesc, or a feed or fetch of a variable that is no tensor.
     """
     variables: dict[str, _Variable] = {}
-    operators: list[_Operator] = []
+    blocks: list[LegacyBlock] = []
     versions: dict[str, int | str] = {}
     operator_versions: dict[str, int] = {}
     for part in root(content, where):
         if part.number == 1:
-            _block(part.message(), variables, operators)
+            blocks.append(_block(part.message(), variables))
         elif part.number == 4:
             versions["program"] = _single_integer(part.message())
         elif part.number == 5:
             operator_versions |= dict(_operator_versions(part.message()))
+    operators = [operator for block in blocks for operator in block.operators]
     if not operators:
         raise damaged("no operators: not a Paddle program", where)
     feeds = sorted((one for one in operators if one.kind == _FEED), key=lambda one: one.column)
     fetches = sorted((one for one in operators if one.kind == _FETCH), key=lambda one: one.column)
+    if feeds:  # of a program without inputs it is said that it has none
+        tensors = (one for one in variables.values() if one.kind == _LOD_TENSOR and not one.persistable)
+        refuse_broken_legacy(blocks, frozenset(one.name for one in tensors), where)
     kinds = Counter(one.kind for one in operators if one.kind not in (_FEED, _FETCH))
     # Paddle lists every operator that ever changed; those that are here tell something.
     used = {f"operator {kind}": operator_versions[kind] for kind in sorted(kinds) if kind in operator_versions}
@@ -73,13 +68,18 @@ def facts(content: Content, where: str) -> ModelFacts:
     )
 
 
-def _block(message: Message, variables: dict[str, _Variable], operators: list[_Operator]) -> None:
+def _block(message: Message, variables: dict[str, _Variable]) -> LegacyBlock:
+    block = LegacyBlock()
     for part in message:
-        if part.number == 3:
+        if part.number == 2:
+            block.parent = part.integer()
+        elif part.number == 3:
             variable = _variable(part.message())
             variables.setdefault(variable.name, variable)  # the root block comes first, and its meaning holds
+            block.declared.append(variable.name)
         elif part.number == 4:
-            operators.append(_operator(part.message()))
+            block.operators.append(_operator(part.message()))
+    return block
 
 
 def _variable(message: Message) -> _Variable:
@@ -100,8 +100,8 @@ def _variable(message: Message) -> _Variable:
     return variable
 
 
-def _operator(message: Message) -> _Operator:
-    operator = _Operator()
+def _operator(message: Message) -> LegacyOperator:
+    operator = LegacyOperator()
     for part in message:
         if part.number == 1:
             operator.reads += _arguments(part)
@@ -110,9 +110,11 @@ def _operator(message: Message) -> _Operator:
         elif part.number == 3:
             operator.kind = part.text()
         elif part.number == 4:
-            name, value = _integer_attribute(part.message())
+            name, value, block = _integer_attribute(part.message())
             if name == "col":
                 operator.column = value
+            if block is not None:
+                operator.blocks.append(block)
     return operator
 
 
@@ -120,14 +122,17 @@ def _arguments(slot: Field) -> list[str]:
     return [part.text() for part in slot.message() if part.number == 2]
 
 
-def _integer_attribute(message: Message) -> tuple[str, int]:
-    name, value = "", 0
+def _integer_attribute(message: Message) -> tuple[str, int, int | None]:
+    """The name of an attribute, its number (0 where it holds none), and the index of the block that it means."""
+    name, value, block = "", 0, None
     for part in message:
         if part.number == 1:
             name = part.text()
         elif part.number == 3:
             value = part.integer()
-    return name, value
+        elif part.number == 12:
+            block = part.integer()
+    return name, value, block
 
 
 def _operator_versions(message: Message) -> list[tuple[str, int]]:

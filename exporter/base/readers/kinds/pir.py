@@ -16,6 +16,7 @@ from typing import Any
 from exporter.base.bounded_json import unique
 from exporter.base.errors import UsageError
 from exporter.base.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
+from exporter.base.readers.whole import refuse_broken
 from exporter.base.tensors import TensorSpec
 
 WRITERS = {1: "3.0", 2: "3.1", 3: "3.2", 4: "3.3"}
@@ -61,12 +62,16 @@ def facts_of(program: Any, size: int, where: str) -> ModelFacts:
     try:
         version = int(program["base_code"]["version"])
         operators = list(_operators(program["program"]))
+        if any(one["#"] == _DATA for one in operators):  # of a program without inputs it is said that it has none
+            refuse_broken(program["program"], where, DTYPES)
         names = Counter(str(one["#"]) for one in operators)
         declared = [_weight(one, where) for one in operators if one["#"] == _PARAMETER]
         weights = [one for one in declared if _NOT_STORED not in one.name]
         inputs = tuple(_spec(one, one["O"][0], where) for one in operators if one["#"] == _DATA)
         fetches = sorted((one for one in operators if one["#"] == _FETCH), key=lambda one: int(_attribute(one, "col")))
         outputs = tuple(_spec(one, one["O"][0], where) for one in fetches)
+    except RecursionError as error:
+        raise damaged("operators nested too deep", where) from error
     except WRONG_SHAPE as error:
         raise damaged(f"not a PIR program ({type(error).__name__}: {error})"[:200], where) from error
     return ModelFacts(
@@ -86,7 +91,7 @@ def parsed(content: Content, where: str) -> Any:
     if len(content) > _MAX_BYTES:
         raise damaged(f"{len(content)} bytes of JSON, more than any program has", where)
     try:
-        program = json.loads(content[:], object_pairs_hook=unique)
+        program = json.loads(content[:].decode("utf-8-sig"), object_pairs_hook=unique)  # Paddle reads no UTF-16
     except RecursionError as error:
         raise damaged("JSON nested too deep", where) from error
     except ValueError as error:

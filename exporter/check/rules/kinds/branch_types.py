@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.facts import Clashed, Facts
 from exporter.check.rules.base import Fault, Place, Rule
+from exporter.check.source.project import ParsedModule
+from exporter.check.source.syntax import inside, of_kind
 
 _REASONS = {
     "undefined": "is bound on one side only of a branch that a tensor decides, and read afterwards",
@@ -84,6 +87,8 @@ class BranchTypes(Rule):
         used = set[int]()
         for fact in facts.in_forward(Clashed):
             broken = fact.broken
+            if broken.reason == "dict" and _made_of_itself(broken.module, broken.node):
+                continue
             name = "the result" if broken.name == "the result" else f"`{broken.name}`"
             message, cure = f"{name} {_REASONS[broken.reason]}", _CURES[broken.reason]
             start, end = (broken.module, broken.node), (fact.site.module, fact.site.node)
@@ -101,6 +106,14 @@ class BranchTypes(Rule):
                 if broken.reason == "none" and id(broken) not in used and not _same_line(start, end):
                     used.add(id(broken))  # where Paddle ends the export
                     yield self.on(end, fact.site, f"{name} is used here, and may be None", cure, Severity.WARNING)
+
+
+def _made_of_itself(module: ParsedModule, item: ast.AST) -> bool:
+    """Return whether an item is made from what it was: `kept["rows"] = kept["rows"][:n]` fails where there is none."""
+    text = ast.unparse(item) if isinstance(item, ast.Subscript) else ""
+    values = (assign.value for assign in of_kind(module.tree, ast.Assign) if item in assign.targets)
+    items = (part for value in values for part in (value, *inside(value)) if isinstance(part, ast.Subscript))
+    return any(ast.unparse(part) == text for part in items)
 
 
 def _same_line(one: Place, other: Place) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
 from exporter.check.facts import Asked, Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.rules.sides import refuses, sides, surely_differ
+from exporter.check.source.project import ParsedModule
+from exporter.check.source.reach import may_reach
 from exporter.check.source.syntax import (
     chooses_a_value,
     definition_around,
@@ -21,7 +23,7 @@ from exporter.check.source.syntax import (
     without_effect,
 )
 
-_MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
+_MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode")
 _ATTRIBUTES = {
     "stop_gradient": "is set by the trace, not by the caller",
     "device": "is unknown while the model is traced",
@@ -54,7 +56,8 @@ class EagerQuestion(Rule):
 
     What:
         `forward` asks `isinstance(x, paddle.Tensor)`, `type(x)`, `hasattr(x, …)`, `paddle.in_dynamic_mode()`, or for
-        `x.stop_gradient`, `x.place`, `x.name` of a tensor; or whether a dimension is an int.
+        `x.stop_gradient`, `x.place`, `x.name` of a tensor; or whether a dimension is an int. It is a warning where both
+        ways may give the same: either is code of the project's own, or makes an array or a tensor of what is there.
 
     Why:
         While the model is traced there are no eager tensors, and a dimension that varies is no int: the code goes the
@@ -99,10 +102,12 @@ class EagerQuestion(Rule):
                 and not fact.site.quiet
                 and fact.tensor.origin not in ("parameter", "buffer")
                 and _handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device", "name")
+                and may_reach(fact.site.module.tree, fact.site.node)
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
                 told = told or (fact.name in ("place", "device") and _only_handed_on(fact))
+                told = told or (fact.name not in ("place", "device", "name") and _may_agree(fact))
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
 
@@ -126,8 +131,11 @@ class EagerQuestion(Rule):
                 return
             if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
                 return
+            if not may_reach(tree, node):
+                return
             message = f"`{name}` of a tensor gives another answer while the model is traced"
-            yield self.at(fact.site, message, "use paddle.is_tensor(x), x.dtype or x.shape, or decide it in __init__")
+            cure = "use paddle.is_tensor(x), x.dtype or x.shape, or decide it in __init__"
+            yield self.at(fact.site, message, cure, Severity.WARNING if _may_agree(fact) else None)
 
     def _mode(self, fact: Called, name: str) -> Iterator[Diagnostic]:
         statement = if_around(fact.site.module.tree, fact.site.node)
@@ -148,21 +156,20 @@ class EagerQuestion(Rule):
         names = {each.name for each in every if isinstance(each, External)}
         if isinstance(value, Tensor) and names & _kinds_of_number(value):
             message = "a number taken from a tensor is a tensor while the model is traced; the other branch is exported"
-            yield self.at(fact.site, message, "treat it as a number in every case")
+            yield self.at(fact.site, message, "treat it as a number in every case", _mild(fact))
         if isinstance(value, Dim) and value.dynamic and "builtins.int" in names:
             message = "a dimension that varies is no int while the model is traced; the other branch is exported"
-            yield self.at(fact.site, message, "treat it as a number in every case")
+            yield self.at(fact.site, message, "treat it as a number in every case", _mild(fact))
         if not any(name.startswith("paddle.") and name.endswith((".Tensor", ".EagerTensor")) for name in names):
             return
         if any(name.endswith((".Value", ".Variable")) and name.startswith("paddle.") for name in names):
             return
-        if _only_converts(fact):
+        if _only_converts(fact) or _only_refuses(fact) or not may_reach(fact.site.module.tree, fact.site.node):
             return
-        mild = _converts_else(fact) or _asks_for_the_mode(fact) or _only_converts(fact, True)
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
         if any(isinstance(each, Tensor) and not each.guessed for each in possible):
-            yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING if mild else None)
+            yield self.at(fact.site, message, "ask paddle.is_tensor(x)", _mild(fact))
         elif any(type(each) is Value or isinstance(each, Tensor) for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
@@ -183,10 +190,17 @@ def _keeps(statement: ast.stmt) -> bool:
 
 
 def _told_by_builtins(fact: Called) -> bool:
-    """Return whether the type is only compared with Python's own types: no tensor is of one, eager or traced."""
+    """Return whether the type is only compared with Python's types or NumPy's: no tensor has one, eager or traced."""
     others = _compared_with(fact.site.module.tree, fact.site.node)
     kinds = [inner for each in others for inner in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
-    return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _PYTHON_TYPES for each in kinds)
+    return bool(kinds) and all(_of_no_tensor(kind, fact.site.module) for kind in kinds)
+
+
+def _of_no_tensor(kind: ast.expr, module: ParsedModule) -> bool:
+    if isinstance(kind, ast.Name) and kind.id in _PYTHON_TYPES:
+        return True
+    known = module.resolve(kind)
+    return isinstance(known, str) and known.partition(".")[0] == "numpy" and "." in known
 
 
 def _told_by_tensor(fact: Called) -> bool:
@@ -213,33 +227,36 @@ def _kinds_of_number(value: Tensor) -> set[str]:
     return {f"builtins.{number[2]}"} if len(number) > 2 else {"builtins.int", "builtins.float"}
 
 
-def _only_converts(fact: Called, to_a_dtype: bool = False) -> bool:
-    """Whether all that the answer decides is `x = paddle.to_tensor(x)`, which leaves a tensor as it is.
+def _may_agree(fact: Called | Asked, traced: bool | None = None) -> bool:
+    """Return whether both answers may well lead to the same; `traced` is the one that a trace gets, if known."""
+    both = sides(fact.site.module.tree, fact.site.node)
+    if both is None:
+        return False
+    ways = both if traced is None else (both.yes if traced else both.no,)
+    return not any(map(refuses, ways)) and not surely_differ(fact.site.module, both)
 
-    `to_a_dtype`: the call may name one, which changes a tensor of another dtype.
-    """
+
+def _only_refuses(fact: Called) -> bool:
+    """Return whether a tensor is only refused, eagerly: what runs got past that, and the trace leaves it out."""
+    both = sides(fact.site.module.tree, fact.site.node)
+    return both is not None and bool(both.yes) and all(isinstance(node, ast.Raise) for node in both.yes)
+
+
+def _mild(fact: Called) -> Severity | None:
+    return Severity.WARNING if _may_agree(fact, traced=False) else None
+
+
+def _only_converts(fact: Called) -> bool:
+    """Whether all that the answer decides is `x = paddle.to_tensor(x)`, which leaves a tensor as it is."""
     statement = if_around(fact.site.module.tree, fact.site.node)
     if statement is None or statement.orelse:
         return False
-    return all(_is_conversion(inner, to_a_dtype) for inner in statement.body)
+    return all(_is_conversion(inner) for inner in statement.body)
 
 
 def _only_handed_on(fact: Asked) -> bool:
     tree, node = fact.site.module.tree, fact.site.node
     return _is_named(tree, node) or _is_argument(tree, node)
-
-
-def _asks_for_the_mode(fact: Called) -> bool:
-    """Whether both sides of an `if` call something for one result, and neither has what is asked for its type."""
-    statement = if_around(fact.site.module.tree, fact.site.node)
-    if statement is None or not statement.orelse or not isinstance(fact.site.node, ast.Call):
-        return False
-    ends = [side[-1] for side in (statement.body, statement.orelse)]
-    made = {ast.unparse(each.targets[0]) for each in ends if isinstance(each, ast.Assign)}
-    called = all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) for each in ends)
-    asked = ast.unparse(fact.site.node.args[0])
-    code = ast.unparse(ast.Module([*statement.body, *statement.orelse], []))
-    return called and len(made) == 1 and re.search(rf"\b{re.escape(asked)}\b", code) is None
 
 
 def _type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
@@ -298,24 +315,11 @@ def _compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _converts_else(fact: Called) -> bool:
-    """Whether the other side begins with `y = paddle.to_tensor(x, …)`, so that both may well give the same."""
-    statement = if_around(fact.site.module.tree, fact.site.node)
-    other = statement.orelse if statement is not None else []
-    if len(other) == 1 and isinstance(other[0], ast.If):
-        other = other[0].body
-    made = other[0].value if other and isinstance(other[0], ast.Assign) else None
-    asked = fact.site.node.args[:1] if isinstance(fact.site.node, ast.Call) else []
-    converted = isinstance(made, ast.Call) and last_name(made.func) == "to_tensor" and made.args[:1]
-    return bool(converted) and list(map(ast.unparse, converted or [])) == list(map(ast.unparse, asked))
-
-
-def _is_conversion(statement: ast.stmt, to_a_dtype: bool = False) -> bool:
+def _is_conversion(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     call = statement.value
-    keywords = {keyword.arg for keyword in call.keywords} - ({"dtype"} if to_a_dtype else set())
-    named = isinstance(call.func, ast.Attribute) and call.func.attr == "to_tensor" and not keywords
+    named = isinstance(call.func, ast.Attribute) and call.func.attr == "to_tensor" and not call.keywords
     target = list(map(ast.unparse, statement.targets))
     return named and len(call.args) == 1 and target == [ast.unparse(call.args[0])]
 

@@ -69,7 +69,7 @@ def _misused(fact: Fact) -> str:
         return f"Python's `{fact.form}` cannot walk through it"
     if isinstance(fact, Returned) and any(_grown(each) for each in _lists(fact.value)):
         return "it cannot be an output"
-    if isinstance(fact, Called) and fact.name in ("list.pop", "list.extend") and fact.site.branches + fact.site.loops:
+    if isinstance(fact, Called) and fact.name in ("list.pop", "list.extend") and _made_outside(fact):
         return f"`{fact.name.rpartition('.')[2]}` under a tensor condition is not converted"
     if isinstance(fact, Indexed) and _grown(fact.container) and _is_slice(fact.index):
         return "no part of it can be taken"
@@ -82,6 +82,12 @@ def _misused(fact: Fact) -> str:
 
 def _grown(value: Value) -> bool:
     return isinstance(value, Sequence) and value.grown_in_branch
+
+
+def _made_outside(fact: Called) -> bool:
+    """Return whether the list was there before the condition or loop began in which it is changed."""
+    made = fact.owner.made if isinstance(fact.owner, Sequence) else 0
+    return fact.site.branches + fact.site.loops > made
 
 
 def _is_slice(index: Value) -> bool:

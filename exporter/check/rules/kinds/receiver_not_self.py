@@ -43,7 +43,7 @@ class ReceiverNotSelf(Rule):
         for fact in facts.of(Defined):
             parameters = [*fact.function.args.posonlyargs, *fact.function.args.args]
             static = any(getattr(each, "id", "") == "staticmethod" for each in fact.function.decorator_list)
-            if not static and parameters and parameters[0].arg != "self":
+            if not static and parameters and parameters[0].arg not in ("self", "ctx"):
                 message = (
                     f"the first parameter of forward is called `{parameters[0].arg}`: dy2static takes it for an input"
                 )

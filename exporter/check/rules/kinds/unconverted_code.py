@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic
@@ -87,7 +88,8 @@ def _reads_dimension(fact: Fact) -> bool:
 def _reckons_with_one(fact: Fact) -> bool:
     """Whether a dimension that varies is multiplied, or stands beside another -1 in a new shape: alone it may be -1."""
     if isinstance(fact, Operated):
-        return fact.operator == "Mult" and any(map(_varies, (fact.left, fact.right)))
+        written = isinstance(fact.site.node, (ast.BinOp, ast.AugAssign))  # no function of the library, as operator.mul
+        return written and fact.operator == "Mult" and any(map(_varies, (fact.left, fact.right)))
     if isinstance(fact, Called) and fact.name in ("Tensor.reshape", "paddle.reshape"):
         shape = next((each for each in fact.arguments if isinstance(each, Sequence)), None)
         parts = shape.items if shape is not None else fact.arguments

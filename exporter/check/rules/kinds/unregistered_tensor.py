@@ -11,6 +11,7 @@ from exporter.check.rules.base import Fault, Rule
 _WHERE = {
     "global": "made at import",
     "closure": "made outside forward",
+    "default": "that is a parameter's default, made once,",
     "container": "kept in a plain list or dict",
     "object": "kept on an object that is no layer",
     "cache": "kept by a cache from one call to the next",
@@ -23,7 +24,8 @@ class UnregisteredTensor(Rule):
 
     What:
         `forward` uses a tensor that was made before the call and is no parameter or buffer: a global, one in a plain
-        list or dict on `self`, one that a closure holds, one from a function with `lru_cache`.
+        list or dict on `self`, one that a closure holds, the default of a parameter, one from a function with
+        `lru_cache`.
 
     Why:
         The program refers to a value that is not among the saved parameters: the export fails.
@@ -61,7 +63,9 @@ class UnregisteredTensor(Rule):
             if fact.by in ("container", "object", "cache", "late cache") and fact.tensor.made is not None:
                 place = fact.tensor.made
             message = f"a tensor {_WHERE[fact.by]} is used in forward; it is no parameter or buffer of the layer"
-            mild = Severity.WARNING if fact.by == "late cache" else None  # right as long as nothing was run before
+            # right as long as nothing was run before, and as long as nothing but its size is asked for
+            empty = fact.by == "default" and 0 in fact.tensor.sizes
+            mild = Severity.WARNING if fact.by == "late cache" or empty else None
             yield self.on(
                 place, fact.site, message, "register it in __init__: self.register_buffer(name, tensor)", mild
             )

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from exporter import __version__
 from exporter.base.files import readable_json, sha256_file
-from exporter.deploy.handoff.base import Chosen, Proof, Target
-from exporter.deploy.handoff.kinds.triton import batch_dim
+from exporter.deploy.handoff.base import Chosen, Proof, Rows, Target
 from exporter.deploy.handoff.protocol import (
     Interface,
     interface,
@@ -23,19 +22,20 @@ from exporter.deploy.handoff.protocol import (
     server_source,
 )
 from exporter.process.workers import Limits
-from exporter.prove.goldens.finish import DEPENDENT_ROWS
 
 #: What one value takes in a body: 25 characters at most, and some room for how it is laid out.
 _VALUE, _AROUND = 32, 64 << 10
 _MOST_BODY, _LEAST_HELD = 256 << 20, 64 << 20
 #: Requests that wait to be computed, and the limits of the body's coming and of draining, in seconds.
 _WAITING, _BODY, _DRAIN = 512, 20, 30
+NOT_LOOKED = Rows(False, "nobody looked whether a row follows from others")
 
 
 class HttpService(Target):
     """`serve.py` with its settings, its requirements, a Dockerfile, and the model."""
 
     formats = ("onnx",)
+    joins = "`join` in service.json"
     start = """
     python3.11 -m venv .venv && .venv/bin/pip install -r requirements.txt
     .venv/bin/python serve.py --host 0.0.0.0 --port 8080
@@ -54,15 +54,15 @@ service.json holds the limits, which may be changed there:
 
 - `body_bytes` of a request, `held_bytes` of all that are being received (beyond it: 503), `body_s` seconds for a body;
 - `waiting`: how many requests wait at most (more are 503); `join`: how many of their rows are computed in one run,
-  where the model allows it (`null`: none); `threads`: 0 is one for each processor; `drain_s` seconds for draining;
+  where each row was shown to be independent of the others (`null`: each request is computed alone; `rows` says why, or
+  what was run); `threads`: 0 is one for each processor; `drain_s` seconds for draining;
 - `range` of an input of whole numbers: those that the bundle was proven for, the last one not among them.
 """
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
-        (model,) = chosen.files().values()
         return {
-            "model/model.onnx": model,
-            "service.json": readable_json(asdict(settings(chosen, model))),
+            **chosen.files("model/"),
+            "service.json": readable_json(asdict(settings(chosen, chosen.program))),
             "serve.py": server_source("http_server.py"),
             "interface.py": interface_source(),
             "requirements.txt": requirements("http_requirements.txt", chosen.manifest),
@@ -102,6 +102,7 @@ class ServiceSettings(Interface):
     exporter: str
     sha256: str
     join: Join | None
+    rows: Rows
     limits: ServiceLimits
     threads: int
 
@@ -109,6 +110,7 @@ class ServiceSettings(Interface):
 def settings(chosen: Chosen, model: Path) -> ServiceSettings:
     """Return the settings for a variant of a bundle, whose file is `model`."""
     manifest, about = chosen.manifest, interface(chosen, "http_service")
+    rows = chosen.rows or NOT_LOOKED
     body = min(_AROUND + _VALUE * sum(largest(tensor.shape, manifest) for tensor in manifest.inputs), _MOST_BODY)
     return ServiceSettings(
         **vars(about),
@@ -116,20 +118,11 @@ def settings(chosen: Chosen, model: Path) -> ServiceSettings:
         version=manifest.version,
         exporter=__version__,
         sha256=sha256_file(model),
-        join=_join(chosen),
+        join=Join(rows.dim, rows.most) if rows.independent else None,
+        rows=rows,
         limits=ServiceLimits(body, max(2 * body, _LEAST_HELD), _WAITING, _BODY, _DRAIN),
         threads=0,
     )
-
-
-def _join(chosen: Chosen) -> Join | None:
-    """Requests are joined where a dim counts rows, and the release saw that no row depends on the others."""
-    manifest = chosen.manifest
-    dim = batch_dim(chosen)
-    seen = any(case.name.endswith(":one_row") for case in manifest.cases)
-    if dim is None or not seen or any(DEPENDENT_ROWS in note for note in manifest.notes):
-        return None
-    return Join(dim, manifest.dims[dim]["max"])
 
 
 plugin: Target = HttpService()

@@ -24,6 +24,7 @@ class MlServer(Target):
 
     formats = ("onnx",)
     versions = "models/{name}"
+    joins = "`max_batch_size` and `max_batch_time` in model-settings.json, which are not written"
     start = """
     pip install -r requirements.txt
     mlserver start .
@@ -38,7 +39,6 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
 """
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
-        (model,) = chosen.files().values()
         about = interface(chosen, "mlserver")
         settings = {
             "name": chosen.manifest.name,
@@ -49,7 +49,7 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
         }
         folder = self.version_folder(chosen)
         return {
-            f"{folder}/model/model.onnx": model,
+            **chosen.files(f"{folder}/model/"),
             f"{folder}/model-settings.json": readable_json(settings),
             "settings.json": readable_json(_SETTINGS),
             f"{folder}/interface.py": interface_source(),

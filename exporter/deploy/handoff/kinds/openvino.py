@@ -40,9 +40,8 @@ three digits. Prove that first, with `openvino_default` among the engines of the
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
         require_fp32(chosen, "openvino")
-        (model,) = chosen.files().values()
         with scratch() as place:
-            request = ConvertRequest(model.resolve(), place)
+            request = ConvertRequest(chosen.program.resolve(), place)
             _refuse(call(convert, request, chosen.limits, environment=SINGLE_THREAD).refused, "convert")
             return {f"model/{name}": (place / name).read_bytes() for name in (_XML, _BIN)}
 

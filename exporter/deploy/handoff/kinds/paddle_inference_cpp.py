@@ -43,7 +43,7 @@ not what the bundle recorded.
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
         require_fp32(chosen, "paddle_inference_cpp")
         sources = {path.name: path.read_bytes() for path in sorted(_SOURCES.iterdir()) if path.is_file()}
-        model = {f"model/{name}": path for name, path in chosen.files().items()}
+        model = chosen.files("model/")
         return {**sources, **model, **replay_files(chosen, "paddle_inference_cpp")}
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:

@@ -82,6 +82,7 @@ class PaddleServing(Target):
 
     formats = ("pdmodel",)
     versions = "models/{name}"
+    joins = "`batch_size` of the operator in config.yml, which is not written"
     start = """
 In Python 3.8:
 

@@ -36,7 +36,7 @@ else Paddle. Its code shows how the model is loaded and run.
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
         script = Path(__file__).parents[1].joinpath("plain_run.py").read_bytes()
-        return {"run.py": script, **{f"model/{name}": path for name, path in chosen.files().items()}}
+        return {"run.py": script, **chosen.files("model/")}
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
         # Those that the spec promises, spread over the sizes; what probes has a colon in its name.

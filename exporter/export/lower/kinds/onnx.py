@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from exporter.base.files import write_draft
+from exporter.base.readers.external import DATA
 from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.trace.traced import Traced
 from exporter.paddle.in_place import remembering_writes
@@ -17,6 +18,7 @@ class Onnx(Format):
     after = "pir"
     folds = True
     model = "model.onnx"
+    parameters = f"model.onnx{DATA}"
 
     def chosen(self, wish: Wish) -> Format:
         return ByPaddle2Onnx() if wish.writer == "paddle2onnx" else self
@@ -39,7 +41,7 @@ class ByPaddle2Onnx(Onnx):
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         from exporter.base.readers.kinds.onnx import read_onnx
-        from exporter.base.readers.undecided import undecided
+        from exporter.base.readers.undecided import reach
         from exporter.export.lower.onnx_program.file import DEFAULT_OPSET
         from exporter.export.lower.paddle2onnx import convert
 
@@ -52,7 +54,7 @@ class ByPaddle2Onnx(Onnx):
             "writer_asked": "paddle2onnx",
             "opset_asked": asked,
             "opset": facts.versions["opset"],
-            "undecided": sorted(undecided(source / "model.json") or ()),
+            "reach": reach(source / "model.json") or {},
         }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter import __version__
-from exporter.base.errors import ModelError, UsageError
+from exporter.base.errors import ModelError
 from exporter.base.readers.base import Weight, map_file
 from exporter.base.readers.kinds import pdiparams
 from exporter.base.readers.kinds.pir import facts_of, parsed
@@ -16,13 +16,12 @@ from exporter.base.readers.program import Block, operators_of
 from exporter.base.tensors import Array, TensorSpec
 from exporter.export.lower.onnx_program.constants import Constants
 from exporter.export.lower.onnx_program.graph import Builder, Graph, Node, Tensor, onnx_dtype
+from exporter.export.lower.onnx_program.passes.opset import IR_VERSIONS
 from exporter.export.lower.onnx_program.walk import Walk
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-#: The opsets that are written, with the version of the file that came with each.
-OPSETS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 WRITER = "exporter"
 #: Constants with more elements are weights to the inference of types, which need not be read.
 _SMALL = 128
@@ -50,20 +49,13 @@ def program_in(source: Path) -> Program:
 def from_program(
     program: Program, opset: int, inputs: Sequence[TensorSpec] = ()
 ) -> tuple[ModelProto, dict[str, Array]]:
-    """The model of a program; `inputs` name the sizes that vary.
+    """The model of a program in an opset that the writer speaks; `inputs` name the sizes that vary.
 
     Its constants come beside it: as initializers they would be copied, and weights are large.
 
     Raises:
-        UsageError: an opset that is not written.
         ModelError: the program has an operator that ONNX, or this writer, cannot say.
     """
-    if opset not in OPSETS:
-        raise UsageError(
-            f"opset {opset} is not written",
-            where="opset",
-            hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or for `writer: paddle2onnx`",
-        )
     walk = Walk(Builder(opset), program.weights, Constants(program.told, program.block), program.traced)
     walk.block(program.block)
     return _model(walk, inputs), walk.b.constants
@@ -101,7 +93,7 @@ def _whole(graph: GraphProto, opset: int) -> ModelProto:
     return helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", opset)],
-        ir_version=OPSETS[opset],
+        ir_version=IR_VERSIONS[opset],
         producer_name=WRITER,
         producer_version=__version__,
     )

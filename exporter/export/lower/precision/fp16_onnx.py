@@ -21,7 +21,7 @@ from exporter.export.lower.precision.half import LARGEST, rounded_to_half
 from exporter.export.lower.precision.int8_onnx import layers_of, run
 from exporter.export.lower.precision.keep import Named
 from exporter.export.lower.precision.noise import likely_most, shares
-from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
+from exporter.export.lower.precision.onnx_file import finished, hold, loaded, name_nodes
 from exporter.export.lower.precision.search import FP16_OR_FLOAT32, Candidate, Grade, Plan, choose
 
 #: Operators whose results leave fp16's range (11 bits, 6e-8 to 65504) with ordinary inputs, or whose sums lose it.
@@ -38,7 +38,7 @@ def halve(order: Order) -> dict[str, Data]:
     """
     import onnx
 
-    model = onnx.load(order.source / order.model)
+    model = loaded(order.source / order.model)
     stored = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
     name_nodes(model.graph)
     nodes = layers_of(model, every(model.graph))

@@ -22,7 +22,7 @@ from exporter.export.lower.onnx_program.passes.graph import Graph, Node, Proto, 
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.keep import Named
 from exporter.export.lower.precision.noise import likely_most, shares
-from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
+from exporter.export.lower.precision.onnx_file import Source, finished, hold
 from exporter.export.lower.precision.ranges import Flow, Range, rounded_by, trained_ranges
 from exporter.export.lower.precision.rounded import RoundedLayer, StoredWeight
 from exporter.export.lower.precision.saturation import safe_steps
@@ -51,9 +51,10 @@ def quantise(order: Order) -> dict[str, Data]:
         ModelError: the program has no layer with weights.
     """
     logging.getLogger().setLevel(logging.ERROR)  # the quantizer warns on the root logger, of what is done here already
-    maker = _Maker(order)
-    plan, tried = choose(order, maker.plan, INT8_LADDER, maker, maker.speed)
-    content, weights = maker.written(plan)
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        maker = _Maker(order, Path(folder))
+        plan, tried = choose(order, maker.plan, INT8_LADDER, maker, maker.speed)
+        content, weights = maker.written(plan)
     write_draft(order.into / order.model, content)
     layers = maker.describe(content)
     low: dict[str, RoundedLayer | StoredWeight] = {**layers, **weights}
@@ -75,12 +76,10 @@ class _Maker:
     `plan` has the grades that the settings ask for, `kept` the operators without weights that stay in float32.
     """
 
-    def __init__(self, order: Order) -> None:
-        import onnx
-
+    def __init__(self, order: Order, folder: Path) -> None:
         self._order = order
-        model = onnx.load(order.source / order.model)
-        self._model = named(model)
+        self._source = Source(order.source / order.model, folder)
+        self._model = self._source.model
         found = layers_of(self._model, self._model.graph.node)
         self.layers = {layer: node.name for layer, node in found.items()}
         self._weights = {layer: node.input[1] for layer, node in found.items()}
@@ -96,11 +95,11 @@ class _Maker:
         self.kept = keep.operators
         self.plan = {layer: Grade.FLOAT32 if layer in keep.layers else Grade.INT8 for layer in self.layers}
         doing("calibrating")
-        self._ranges = _calibrate(self._model, order.calls, order.settings.method)
+        self._ranges = _calibrate(self._source, order.calls, order.settings.method)
         self.trained = trained_ranges(flow_of(self._model), order.ranges)
         _take_over(self._ranges, self.trained)
-        self._exact = {*self.kept, *_endless(self._model, self._ranges), *_uneven(self._model)}
-        self._truth = run(self._model.SerializeToString(), order.calls)
+        self._exact = {*self.kept, *_endless(self._source, self._ranges), *_uneven(self._source)}
+        self._truth = run(str(self._source.file), order.calls)
         self._steps: dict[str, list[dict[str, Any]]] = {}
         if order.settings.cpu == "any":
             self._steps = self._safe(self.describe(self.written(self.plan)[0]))
@@ -110,13 +109,11 @@ class _Maker:
 
         Where layers share a weight, the axis of the last counts, as for the quantizer.
         """
-        from onnx.numpy_helper import to_array
         from onnxruntime.quantization import QuantType
 
-        stored = {weight.name: weight for weight in self._model.graph.initializer}
         found = {}
         for layer in layers.values():
-            steps = safe_steps(to_array(stored[layer.weight]), layer.axis)
+            steps = safe_steps(self._source.numbers(layer.weight), layer.axis)
             channels: list[dict[str, Any]] = [{"scale": step, "zero_point": 0} for step in steps]
             channels[0] |= {"axis": layer.axis, "quant_type": QuantType.QInt8}
             found[layer.weight] = channels
@@ -129,21 +126,19 @@ class _Maker:
 
     def speed(self, plan: Plan) -> float:
         """How many times as fast as fp32 it is in ONNX Runtime, for a call of the typical size."""
-        contents = (self._model.SerializeToString(), self.written(plan)[0])
-        plain, other = (session_of(content) for content in contents)
+        plain, other = session_of(str(self._source.file)), session_of(self.written(plan)[0])
         inputs = dict(self._order.calls[0])
         return speedup(lambda: plain.run(None, inputs), lambda: other.run(None, inputs))
 
     def written(self, plan: Plan) -> tuple[bytes, dict[str, StoredWeight]]:
         """The file with its layers in these grades, and how the weights are stored that alone are low."""
-        import copy
-
         lowered = [layer for layer, grade in plan.items() if grade is Grade.INT8]
-        model = copy.deepcopy(self._model)
+        model = self._source.whole()
         if lowered:
             others = [operator for layer, operator in self.layers.items() if layer not in lowered]
             model = unround(_float_outputs(self._quantised(model, lowered)), {*others, *self.kept})
             with_exact_weights(model, self._model, others)
+            self._source.complete(model)
         alone = {layer: grade for layer, grade in plan.items() if grade in (Grade.WEIGHTS_INT8, Grade.WEIGHTS_FP16)}
         weights = store_weights(model, {layer: (self.layers[layer], grade) for layer, grade in alone.items()})
         return finished(model), weights
@@ -227,15 +222,6 @@ class _Maker:
         return found
 
 
-def named(model: Proto) -> Proto:
-    """Give every node a name of its own, and values their shapes."""
-    import onnx
-
-    model = onnx.shape_inference.infer_shapes(model)
-    name_nodes(model.graph)
-    return model
-
-
 def layers_of(model: Proto, nodes: Iterable[Node]) -> dict[str, Node]:
     """Those of a model's nodes with stored weights, by the weight's name without what Paddle appends.
 
@@ -261,15 +247,15 @@ def flow_of(model: Proto) -> Flow:
     return Flow(layers, moves, Counter(read))
 
 
-def _endless(model: Proto, ranges: Any) -> list[str]:
+def _endless(source: Source, ranges: Any) -> list[str]:
     """The nodes that read or make a value without a finite range, such as scores to which a mask of -inf was added.
 
     No 8 bits span infinity: the quantizer gives such a value a scale of infinity, and all of its numbers are lost.
     """
     import numpy as np
-    from onnx.numpy_helper import to_array
 
-    stored = {one.name: to_array(one) for one in model.graph.initializer}
+    model = source.model
+    stored = {tensor.name: source.numbers(tensor.name) for tensor in model.graph.initializer}
     endless = {name for name, value in stored.items() if value.dtype.kind == "f" and not np.isfinite(value).all()}
     for name in {name for node in model.graph.node for name in (*node.input, *node.output)} - stored.keys():
         if name in ranges and not np.isfinite([ranges[name].lowest, ranges[name].highest]).all():
@@ -277,12 +263,12 @@ def _endless(model: Proto, ranges: Any) -> list[str]:
     return [node.name for node in model.graph.node if endless & {*node.input, *node.output}]
 
 
-def _uneven(model: Proto) -> list[str]:
+def _uneven(source: Source) -> list[str]:
     """The products with stored numbers of which one step for all, 8 bits in each, would make zeros."""
     import numpy as np
-    from onnx.numpy_helper import to_array
 
-    stored = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
+    model = source.model
+    stored = {tensor.name: source.numbers(tensor.name) for tensor in model.graph.initializer}
     products = [(node, stored[name]) for node in model.graph.node for name in node.input if name in stored]
     return [
         node.name
@@ -304,14 +290,14 @@ def _take_over(ranges: Any, trained: Mapping[str, Range]) -> None:
             ranges[name] = TensorData(lowest=low, highest=high)
 
 
-def run(content: bytes, inputs: Sequence[TensorMap]) -> list[dict[str, Array]]:
-    """Every output for each call, as it will be served."""
+def run(content: bytes | str, inputs: Sequence[TensorMap]) -> list[dict[str, Array]]:
+    """Every output for each call, as it will be served, of a file by its bytes or its path."""
     session = session_of(content)
     names = [one.name for one in session.get_outputs()]
     return [dict(zip(names, session.run(names, dict(one)), strict=True)) for one in inputs]
 
 
-def session_of(content: bytes) -> Any:
+def session_of(content: bytes | str) -> Any:
     """ONNX Runtime on the CPU, in one thread, with all optimisations."""
     import onnxruntime
 
@@ -320,9 +306,8 @@ def session_of(content: bytes) -> Any:
     return onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
 
 
-def _calibrate(model: Proto, inputs: Sequence[TensorMap], method: str) -> Any:
+def _calibrate(source: Source, inputs: Sequence[TensorMap], method: str) -> Any:
     """The range of every activation, as ONNX Runtime's calibrators find it."""
-    import onnx
     from onnxruntime.quantization import CalibrationMethod
     from onnxruntime.quantization.calibrate import CalibrationDataReader, create_calibrator
 
@@ -334,13 +319,12 @@ def _calibrate(model: Proto, inputs: Sequence[TensorMap], method: str) -> Any:
             return next(self._left, None)
 
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        plain, augmented = Path(folder) / "model.onnx", Path(folder) / "augmented.onnx"
-        onnx.save(model, plain)
         calibrator = create_calibrator(
-            plain,
+            source.file,
             [*LAYERS, *BETWEEN],
-            augmented_model_path=str(augmented),
+            augmented_model_path=str(Path(folder, "augmented.onnx")),
             calibrate_method=getattr(CalibrationMethod, _METHODS[method]),
+            use_external_data_format=source.apart,
         )
         calibrator.collect_data(Reader())
         return calibrator.compute_data()

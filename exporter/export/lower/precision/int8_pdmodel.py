@@ -32,7 +32,7 @@ from exporter.export.lower.precision.rounded import FoldedNorm, RoundedLayer
 from exporter.export.lower.precision.saturation import ACTIVATION, largest_activation
 from exporter.export.lower.precision.search import INT8_OR_FLOAT32, Candidate, Grade, Plan, by_grade, choose
 from exporter.export.lower.precision.speed import speedup
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.paddle.programs import legacy_programs
 from exporter.process.workers import doing
 
@@ -272,8 +272,7 @@ def safe_scales(
 
 def _read(folder: Path, model: str) -> tuple[tuple[Node, ...], dict[str, Array]]:
     """The operators of a written program, and what it stores."""
-    weights, content = stored_weights((model, _PARAMETERS), folder)
-    return nodes(folder / model), {name: weight.array(content) for name, weight in weights.items()}
+    return nodes(folder / model), stored_tensors((model, _PARAMETERS), folder).arrays()
 
 
 def flow_of(path: Path) -> Flow:

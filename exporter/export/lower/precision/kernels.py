@@ -16,7 +16,7 @@ from exporter.base.readers.nodes import Node, nodes
 from exporter.base.tensors import Array
 from exporter.export.lower.base import main_file
 from exporter.export.lower.precision.saturation import ACTIVATION, WEIGHT, Pairs, pairs
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 
 #: ONNX operators that are fused with the DequantizeLinear of both sides; of each the axis of its output channels.
 _BETWEEN_ROUNDINGS = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": -1}
@@ -65,8 +65,7 @@ def kernels(files: Sequence[str], folder: Path) -> list[Kernel]:
     Raises:
         BundleError: a file is damaged.
     """
-    weights, content = stored_weights(files, folder)
-    stored = {name: weight.array(content) for name, weight in weights.items()}
+    stored = stored_tensors(files, folder).arrays()
     main = folder / main_file(files)
     program = nodes(main)
     return _of_onnx(program, stored) if main.suffix == ".onnx" else _of_paddle(program, stored)

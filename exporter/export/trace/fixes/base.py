@@ -6,7 +6,7 @@ import inspect
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from exporter.base.tensors import TensorSpec
 from exporter.paddle.patches import Patches
@@ -17,6 +17,10 @@ from exporter.paddle.values import meets_program
 if TYPE_CHECKING:
     import paddle
 
+#: What an example computes with, and the layer that it is of. They are values of a program while it is traced, and the
+#: layer has parts that its class does not tell of; Paddle has no types.
+Tensor: TypeAlias = Any
+Layer: TypeAlias = Any
 Refuse = Callable[[CannotLower], None]
 BOTH = ("pir", "pdmodel")
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.paddle.values import in_program
+from exporter.paddle.values import in_program, is_variable
+
+#: Operators that make sizes of sizes, and comparisons of them; a legacy program's have numbers in their names.
+_OF_SIZES = frozenset(
+    "add assign cast combine divide equal floor_divide multiply not_equal remainder scale slice squeeze stack subtract "
+    "elementwise_add elementwise_mul elementwise_sub elementwise_floordiv squeeze2".split()
+)
+_NUMBERS = frozenset(("full", "full_int_array", "fill_constant"))
+_SIZES = frozenset(("shape", "shape64"))
 
 
 def known(sizes: Any) -> bool:
-    """Whether all sizes are numbers, and none of them the -1 of a dynamic dim."""
+    """Return whether all sizes are numbers, and none of them the -1 of a dynamic dim."""
     return all(isinstance(size, int) and size >= 0 for size in sizes)
 
 
 def computed(sizes: Any) -> bool:
-    """Whether it is a list with a tensor of a program in it."""
+    """Return whether it is a list with a tensor of a program in it."""
     return isinstance(sizes, (list, tuple)) and any(map(in_program, sizes))
 
 
@@ -27,3 +35,27 @@ def sizes_of(x: Any) -> list[Any]:
     import paddle
 
     return [size if size >= 0 else paddle.shape(x)[at] for at, size in enumerate(x.shape)]
+
+
+def is_of_sizes(value: Any) -> bool:
+    """Return whether a tensor of a program is one number that sizes of tensors decide, as `x.shape[0] * 2`."""
+    return list(value.shape) in ([], [1]) and _made_of(value) in ({"sizes"}, {"sizes", "numbers"})
+
+
+def _made_of(value: Any) -> set[str]:
+    """Tell what a tensor of a program depends on: sizes, numbers, data."""
+    if is_variable(value):
+        operator = value.op
+        kind = operator.type if operator is not None else ""
+        sources = [value.block.var(name) for name in operator.input_arg_names] if operator is not None else []
+    else:
+        operator = value.get_defining_op()  # None of an argument of a loop's body
+        kind = operator.name().rpartition(".")[2] if operator is not None else ""
+        sources = operator.operands_source() if operator is not None else []
+    if kind in _SIZES:
+        return {"sizes"}
+    if kind in _NUMBERS and not sources:
+        return {"numbers"}
+    if kind not in _OF_SIZES or not sources:
+        return {"data"}
+    return set().union(*map(_made_of, sources))

@@ -21,7 +21,7 @@ from typing import Any
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import EnvironmentLacks, UsageError
 from exporter.gate.executors.base import MEGABYTES, Executor, lost
-from exporter.gate.node import NodeAnswer, NodeRequest, ReleaseRequest
+from exporter.gate.node import NodeAnswer, ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.told import gated_of
 from exporter.gate.touched import Touched
@@ -91,8 +91,8 @@ def _release(tree: bytes, request: ReleaseRequest) -> tuple[str, str, list[str],
         unpacked(tree, work)
         before = files_below(work, (out, Path("runs")))
         question, answer, log = place / "request.json", place / "answer.json", place / "log"
-        NodeRequest(request, work, os.getpid()).write(question)
-        command = [sys.executable, "-m", "exporter.gate.node", str(question), str(answer)]
+        request.write(question)
+        command = [sys.executable, "-m", "exporter.gate.node", *map(str, (question, answer, work, os.getpid()))]
         with log.open("wb") as said:
             process = subprocess.Popen(command, cwd=place, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
             try:
@@ -159,25 +159,20 @@ class _OfMainThread(io.TextIOBase):
 @contextmanager
 def _connected(library: Any) -> Iterator[None]:
     """In the block there is a connection, and standard output belongs to the gate."""
-    with redirect_stdout(_OfMainThread()), _connection(library):
-        yield
-
-
-@contextmanager
-def _connection(library: Any) -> Iterator[None]:
     address = os.environ.get("RAY_ADDRESS") or "auto"
     host, _, port = address.rpartition(":")
-    try:
-        if port.isdigit() and "/" not in host:  # where nobody listens Ray 2.60 would wait for minutes
-            socket.create_connection((host, int(port)), timeout=30).close()
-        library.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        first = (str(error).strip().splitlines() or ["no answer"])[0]
-        raise EnvironmentLacks(f"no Ray cluster at '{address}': {first}", where=_WHERE, hint=_START) from error
-    try:
-        yield
-    finally:
-        library.shutdown()
+    with redirect_stdout(_OfMainThread()):
+        try:
+            if port.isdigit() and "/" not in host:  # where nobody listens Ray 2.60 would wait for minutes
+                socket.create_connection((host, int(port)), timeout=30).close()
+            library.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            first = (str(error).strip().splitlines() or ["no answer"])[0]
+            raise EnvironmentLacks(f"no Ray cluster at '{address}': {first}", where=_WHERE, hint=_START) from error
+        try:
+            yield
+        finally:
+            library.shutdown()
 
 
 def _nodes(library: Any) -> list[dict[str, Any]]:
@@ -205,7 +200,7 @@ def _too_small(cores: int) -> str:
 
 def _without(task: Task, specs: Sequence[Touched]) -> list[Path]:
     """Folders that no release reads: the cache, and the bundles of other specs."""
-    names = {name for spec in specs if (name := task.name(spec))}
+    names = {task.identity(spec.path)[0] for spec in specs}
     others = [path for path in task.out.iterdir() if path.name not in names] if task.out.is_dir() else []
     return [*others, *([task.known.store.folder] if task.known else [])]
 

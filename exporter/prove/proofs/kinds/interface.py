@@ -11,8 +11,8 @@ from pathlib import Path
 
 from exporter.base.errors import BundleError
 from exporter.base.readers import read
-from exporter.base.readers.undecided import undecided
-from exporter.base.tensors import TensorSpec
+from exporter.base.readers.undecided import Reach, reach
+from exporter.base.tensors import TensorSpec, split_size
 from exporter.export.lower.base import Artifact
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
@@ -35,11 +35,24 @@ class Interface(ByClaim):
         declared = prove_declared(artifact, subject.folder, subject.spec, subject.outputs)
         if declared.outcome is not Outcome.MATCH:
             return declared
-        decided = decided_constants(artifact, subject.folder, subject.constants)
-        if not decided:
+        due, called = [output.name for output in subject.outputs], list(artifact.outputs)
+        if called != due or sorted(artifact.native_outputs) != sorted(due):
+            said = f"it declares the outputs {due}, and the bundle says that it calls them {called}"
+            return Evidence(Outcome.MISMATCH, said)
+        written = [output.name for output in read(subject.folder / artifact.main).outputs]
+        if list(artifact.native_outputs) != written:
+            reason = f"it puts out {written}, and the bundle says that this is {list(artifact.native_outputs)}"
+            return Evidence(Outcome.MISMATCH, reason)
+        shown = reach(subject.folder / artifact.main) if subject.constants or subject.sized else None
+        if shown is None:
             return declared
-        said = f"no input decides output '{decided[0]}' of the model, and in this file one leads to it"
-        return Evidence(Outcome.MISMATCH, said)
+        for names, most, said in (
+            (subject.constants, Reach.NOTHING, "no input decides output '{}' of the model, and in this file one leads"),
+            (subject.sized, Reach.SIZES, "sizes alone decide output '{}' of the model, and in this file values lead"),
+        ):
+            if further := [name for name in sorted(names) if shown.get(name, Reach.VALUES) > most]:
+                return Evidence(Outcome.MISMATCH, f"{said.format(further[0])} to it")
+        return declared
 
 
 def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Sequence[TensorSpec]) -> Evidence:
@@ -63,12 +76,6 @@ def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Seque
     if wrong:
         return Evidence(Outcome.MISMATCH, wrong[0])
     return Evidence(Outcome.MATCH, elements=len(inputs) + len(outputs), provider="by reading")
-
-
-def decided_constants(artifact: Artifact, folder: Path, constants: Sequence[str]) -> list[str]:
-    """Those of these outputs to which an input leads in an artifact's file; none of a file that is not followed."""
-    shown = undecided(folder / artifact.main) if constants else None
-    return [] if shown is None else sorted(set(constants) - shown)
 
 
 def _unlike(kind: str, promised: Mapping[str, TensorSpec], declared: Sequence[TensorSpec]) -> Iterator[str]:
@@ -95,8 +102,9 @@ def _sizes(want: int | str, dims: Mapping[str, Dim]) -> tuple[int, ...]:
     """The one size that a promised dimension may have; none where it varies."""
     if isinstance(want, int):
         return (want,)
-    dim = dims[want]
-    return (dim.min,) if dim.min == dim.max else ()
+    name, more = split_size(want)
+    dim = dims[name]
+    return (dim.min + more,) if dim.min == dim.max else ()
 
 
 plugin: Proof = Interface()

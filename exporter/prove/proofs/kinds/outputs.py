@@ -47,6 +47,11 @@ class Outputs(ByRun):
         for name, output in subject.recorded[0].outputs.items():
             if output.constant:
                 said.append(f"output '{name}': no input leads to it in any file, so it was judged as a constant")
+            if output.sized:
+                said.append(f"output '{name}': nothing but sizes leads to it in any file, and by these it was judged")
+            if settled := [case.name for case in subject.recorded if case.outputs[name].settled]:
+                where = ", ".join(settled)
+                said.append(f"output '{name}' is one number throughout in {where}, whatever the inputs hold")
         return [*unanswered, *(sentence for sentence in said if sentence)]
 
 

@@ -14,7 +14,7 @@ from exporter.base.errors import BundleError
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.precision.kernels import Kernel, kernels
 from exporter.export.lower.precision.saturation import HIGHEST
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 
@@ -87,7 +87,7 @@ def _weights_alone(artifact: Artifact, folder: Path) -> int:
     layers = artifact.details.get("layers", {}).values()
     if any(layer.get("input") for layer in layers):
         return 0
-    weights, _ = stored_weights(artifact.files, folder)
+    weights = stored_tensors(artifact.files, folder).weights
     return sum(weights[layer["codes"]].elements for layer in layers if layer["codes"] in weights)
 
 

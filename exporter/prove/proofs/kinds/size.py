@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.prove.proofs.promises import lower, nothing_to_measure_by
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
@@ -47,8 +47,8 @@ def _largest(artifact: Artifact, folder: Path) -> str:
     """The weights of an int8 file that take most and are not in 8 bits, as a part of a sentence."""
     if "layers" not in artifact.details:
         return ""
-    weights, content = stored_weights(artifact.files, folder)
-    wide = {name: weight.array(content).nbytes for name, weight in weights.items() if "int8" not in weight.dtype}
+    weights = stored_tensors(artifact.files, folder).weights
+    wide = {name: weight.nbytes for name, weight in weights.items() if "int8" not in weight.dtype}
     worst = sorted(wide, key=lambda name: (-wide[name], name))[:_SHOWN]
     listed = ", ".join(f"{name} ({wide[name]:,} bytes)" for name in worst)
     return f"; most of what is not in 8 bits: {listed}" if listed else ""

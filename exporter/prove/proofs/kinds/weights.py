@@ -20,7 +20,7 @@ from exporter.base.tensors import Array, digest, load
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import folds
 from exporter.export.lower.precision.half import rounded_to_half
-from exporter.export.lower.stored import stored_digests, stored_weights
+from exporter.export.lower.stored import stored_digests, stored_tensors
 from exporter.prove.proofs.base import Harness, Proof, Subject, per_variant
 from exporter.prove.proofs.folds import Fold, judge_folds
 from exporter.prove.proofs.promises import nothing_to_measure_by
@@ -74,9 +74,9 @@ def _parts(artifact: Artifact, subject: Subject) -> dict[str, Array]:
         parts = {digest(value): value for value in load(subject.checkpoint).values()}
     for variant in subject.artifacts.values() if needed - set(parts) else ():
         if variant.precision == "fp32":
-            stored, content = stored_weights(variant.files, subject.folder)
-            held = {variant.weights[name]: name for name in stored if name in variant.weights}
-            parts |= {wanted: stored[held[wanted]].array(content) for wanted in needed - set(parts) if wanted in held}
+            stored = stored_tensors(variant.files, subject.folder)
+            held = {variant.weights[name]: name for name in stored.weights if name in variant.weights}
+            parts |= {wanted: stored.array(held[wanted]) for wanted in needed - set(parts) if wanted in held}
     return parts
 
 
@@ -119,7 +119,7 @@ def checkpoint_digests(path: Path) -> dict[str, str]:
 def prove_unchanged(artifact: Artifact, folder: Path) -> Evidence:
     """Each tensor of the files is the one that was written, under the same name."""
     try:
-        weights, _ = stored_weights(artifact.files, folder)
+        weights = stored_tensors(artifact.files, folder).weights
         stored = stored_digests(artifact.files, folder)
     except BundleError as error:
         return Evidence(Outcome.CRASHED, f"cannot be read: {error}", stage="load")
@@ -142,8 +142,8 @@ def prove_trained(
     what went in): a folded one is computed again, and where that cannot be done, or where a tensor can be traced to
     nothing, it is counted, told, and left to the outputs.
     """
-    weights, content = stored_weights(artifact.files, folder)
-    elements = {name: weights[name].elements for name in artifact.weights}
+    stored = stored_tensors(artifact.files, folder)
+    elements = {name: stored.weights[name].elements for name in artifact.weights}
     origins = origins_of(artifact, trained)
     if wrong := sorted(name for name, own in origins.items() if trained.get(own) != artifact.weights[name]):
         own = origins[wrong[0]]
@@ -154,7 +154,7 @@ def prove_trained(
     known = frozenset(trained.values())
     parts = {name: frozenset(digests) for name, digests in artifact.details.get("folded", {}).items()}
     folded = [name for name in elements if name not in origins and parts.get(name) and parts[name] <= known]
-    arrays = {name: weights[name].array(content) for name in folded}
+    arrays = {name: stored.array(name) for name in folded}
     judged = judge_folds(arrays, {name: sorted(parts[name]) for name in folded}, at_hand or {})
     # What the writer computed otherwise (a weight times another parameter) is no fold that another factor disproves.
     judged |= {name: Fold.UNKNOWN for name in artifact.details.get("computed", ()) if judged.get(name) is Fold.WRONG}
@@ -221,11 +221,25 @@ def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence
         if wrong:
             return Evidence(Outcome.MISMATCH, f"the weight of {name} is not fp32's rounded: {wrong}")
         proven += int(stored[layer["codes"]].size)
+    if strange := _undescribed(stored, exact, artifact):
+        reason = f"tensor '{strange}' is {stored[strange].dtype.name}, and no layer is said to be rounded to it"
+        return Evidence(Outcome.MISMATCH, reason)
     if not proven:
         return Evidence(Outcome.VACUOUS, "no stored tensor is a weight of fp32's, so this proves nothing")
     total = sum(tensor.size for tensor in stored.values())
     reason = f"{proven:,} of {total:,} stored numbers are fp32's weights, rounded; the others are judged by the noise"
     return Evidence(Outcome.MATCH, reason, elements=proven, provider="by content")
+
+
+def _undescribed(stored: Mapping[str, Array], exact: Mapping[str, Array], artifact: Artifact) -> str:
+    """Name a stored weight of fewer bits that no layer is said to have; zero points have at most one dimension.
+
+    A constant that a layer takes as its input is rounded as activations are, and is of no layer.
+    """
+    low = [dtype for dtype in ("int8", "float16") if dtype != artifact.details.get("activations")]
+    lowered = {name for name, value in stored.items() if value.dtype.name in low and value.ndim > 1}
+    lowered -= {name for name, value in exact.items() if value.dtype.name in low}
+    return min(lowered - {layer["codes"] for layer in artifact.details["layers"].values()}, default="")
 
 
 def _not_rounded(exact: Mapping[str, Array], stored: Mapping[str, Array], layer: Mapping[str, Any]) -> str:
@@ -258,13 +272,12 @@ def prove_halved(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
 
     A constant beyond fp16 stands at its limit; the writer keeps layers with such weights in float32.
     """
-    stored, content = stored_weights(artifact.files, folder)
-    exact, before = stored_weights(plain.files, folder)
+    stored, exact = stored_tensors(artifact.files, folder), stored_tensors(plain.files, folder)
     halved = 0
-    for name, weight in exact.items():
-        if name not in stored:
+    for name in exact.weights:
+        if name not in stored.weights:
             return Evidence(Outcome.MISMATCH, f"tensor '{name}' of fp32's file is gone")
-        want, got = weight.array(before), stored[name].array(content)
+        want, got = exact.array(name), stored.array(name)
         if got.dtype == np.float16:
             want = rounded_to_half(want)
             halved += got.size
@@ -272,7 +285,7 @@ def prove_halved(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
             return Evidence(Outcome.MISMATCH, f"tensor '{name}' is not fp32's, rounded to the nearest fp16")
     if not halved:
         return Evidence(Outcome.VACUOUS, "no stored tensor is fp16, so this proves nothing")
-    total = sum(tensor.elements for tensor in stored.values())
+    total = sum(tensor.elements for tensor in stored.weights.values())
     reason = f"{halved:,} of {total:,} stored numbers are fp32's, rounded to fp16; the others are as they were"
     return Evidence(Outcome.MATCH, reason, elements=halved, provider="by content")
 

@@ -10,13 +10,12 @@ import numpy as np
 
 from exporter.base.tensors import Array
 from exporter.export.lower.base import Artifact
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 
 
 def arrays(artifact: Artifact, folder: Path) -> dict[str, Array]:
     """Every stored tensor of a variant, by the file's name for it."""
-    weights, content = stored_weights(artifact.files, folder)
-    return {name: weight.array(content) for name, weight in weights.items()}
+    return stored_tensors(artifact.files, folder).arrays()
 
 
 def exact_weight(exact: Mapping[str, Array], layer: Mapping[str, Any]) -> Array:

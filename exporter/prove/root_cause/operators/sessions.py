@@ -20,7 +20,7 @@ from exporter.engines.kinds.jit_load import plugin as jit_load
 from exporter.engines.kinds.onnxruntime import plugin as onnxruntime
 from exporter.export.lower.onnx_program.excerpt import Source
 from exporter.export.lower.onnx_program.graph import value_name
-from exporter.export.lower.stored import stored_weights
+from exporter.export.lower.stored import stored_tensors
 from exporter.process.scratch import scratch
 from exporter.prove.root_cause.operators.boundary import moved
 from exporter.prove.root_cause.operators.compare import distance, sensitivity
@@ -47,13 +47,13 @@ class Programs:
         """Those of the folder of a PIR variant, and of a model that was read."""
         source = Source.of(parsed(map_file(folder / "model.json"), str(folder / "model.json")))
         files = sorted(path.name for path in folder.iterdir() if path.name.startswith("model."))
-        stored, content = stored_weights(files, folder)
+        stored = stored_tensors(files, folder)
         values = {}
         for one in source.operators:
             if one["#"] == "p":
-                number, weight = int(one["O"]["%"]), stored.get(str(one["A"][3]))
+                number, name = int(one["O"]["%"]), str(one["A"][3])
                 # What no file stores, such as the dropout state of a recurrent layer, nothing reads in inference.
-                values[number] = weight.array(content) if weight else np.zeros((), source.dtype(number))
+                values[number] = stored.array(name) if name in stored.weights else np.zeros((), source.dtype(number))
         return cls(source, values, model, {one.name: one for one in model.graph.initializer})
 
     @contextlib.contextmanager

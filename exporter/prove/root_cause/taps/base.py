@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from exporter.base.readers.external import lend
+
 #: `tap(folder, into)` writes a copy of a variant's files into the empty folder `into`, whose program also puts out
 #: every intermediate value that some operator reads, and returns the names of all its outputs in the file's order:
 #: first those it had. The numbers it stores and the operators it runs are the artifact's own, faults included.
@@ -17,7 +19,7 @@ def link_others(folder: Path, into: Path, model: str) -> None:
     """Make every file but the model appear in `into` too: parameters and external data are not copied."""
     for path in folder.iterdir():
         if path.name != model:
-            (into / path.name).symlink_to(path.resolve())
+            lend(path, into / path.name)
 
 
 def varint(number: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from exporter.steps.base import VALUE
 from exporter.steps.causes.base import Cause, Situation, Trial, channels_of
 
 _ONE = ("short", "long", "at_least", "at_most")
@@ -34,12 +35,20 @@ class ResizeRule(Cause):
             yield from situation.changed(at, tracks=not now.get("tracks", False))
             for rounding in ("down", "nearest"):
                 yield from situation.changed(at, rounding=rounding)
+            if not _takes_a_picture(situation, at):
+                continue
             for options in _rules(sizes, dict.fromkeys([*own, *sides])):
                 yield from situation.instead(at, "resize", **{**_kept(now), **options})
         for at, value in situation.places():
             if channels_of(value) == "last":
                 for height, width in sizes:
                     yield from situation.inserted(at, "resize", height=height, width=width)
+
+
+def _takes_a_picture(situation: Situation, at: int) -> bool:
+    """Whether a step gets height and width first: of [3, 20, 30] a shorter side of 640 numbers makes a gigabyte."""
+    states = situation.states
+    return at >= len(states) or channels_of(states[at][VALUE]) != "first"
 
 
 def _rules(sizes: list[tuple[int, int]], sides: dict[int, None]) -> Iterator[dict[str, Any]]:

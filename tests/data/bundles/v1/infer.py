@@ -90,6 +90,8 @@ Size = Annotated[int, Strict(), Field(ge=1, le=1 << 16)]
 Words = Annotated[tuple[str, ...], Field(min_length=1)] | Annotated[str, Field(min_length=1)]
 #: The name of what a step hands on to the next.
 VALUE = "value"
+#: How many classes the numbers in `VALUE` are places of, int64 []. No output of a model can have that name.
+CLASSES = "value.classes"
 
 #: Written as text, so that a module may name it without importing numpy.
 State: "TypeAlias" = "Mapping[str, Array]"
@@ -245,8 +247,8 @@ def kind__resample() -> "dict[str, Any]":
 
     OpenCV (modules/imgproc/src/resize.cpp, 4.10) takes the neighbours of a point however much it shrinks, and computes
     uint8 with weights of 11 bits; Pillow (src/libImaging/Resample.c, 11) widens the filter by the factor it shrinks by,
-    and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on (seen in 10.1, 11.3,
-    12.0 and 13.0) the vertical one, where the height shrinks and the width grows: `pillow13`.
+    and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on the vertical one, where
+    more than twice as many rows go as columns: `pillow13`.
     """
 
 
@@ -258,22 +260,32 @@ def kind__resample() -> "dict[str, Any]":
     Library = Literal["opencv", "pillow", "pillow13"]
     #: Neighbours and weights of each point of an axis: [size, taps] each.
     Taps = tuple[Any, Any]
+    #: By how much the height and the width grow.
+    Factors: TypeAlias = tuple[float, float]
 
     #: OpenCV's weights of uint8 are multiples of 2⁻¹¹.
     _ONE = 1 << 11
     _FINE = 1 << 22
+    #: The numbers of a vector that OpenCV's last pass takes at once.
+    _VECTOR = 8
+    #: Parts of a pixel that OpenCV leaves out of a mean.
+    _LEAST = 1e-3
 
 
-    def resample(value: "Array", height: "int", width: "int", how: "Interpolation", library: "Library") -> "Array":
-        """[height, width, channels] in another size and the same dtype, which is uint8 or a float."""
+    def resample(
+        value: "Array", height: "int", width: "int", how: "Interpolation", library: "Library", factors: "Factors | None" = None
+    ) -> "Array":
+        """[height, width, channels] in another size and the same dtype, which is uint8 or a float.
+
+        `factors` are those of the rows and columns where OpenCV is given them (`fx`, `fy`) instead of the size.
+        """
         if value.shape[:2] == (height, width):
             return value.copy()
         if how == "nearest":
             return _nearest(value, height, width, library)
         if library == "opencv":
-            return _opencv(value, height, width, how)
-        turned = library == "pillow13" and height < value.shape[0] and width > value.shape[1]
-        return _pillow(value, ((0, height), (1, width)) if turned else ((1, width), (0, height)), how)
+            return _opencv(value, (height, width), how, factors)
+        return _pillow(value, _passes(value, height, width, library), how)
 
 
     def _nearest(value: "Array", height: "int", width: "int", library: "Library") -> "Array":
@@ -295,12 +307,13 @@ def kind__resample() -> "dict[str, Any]":
     # ---- OpenCV --------------------------------------------------------------------------------------------------------
 
 
-    def _opencv(value: "Array", height: "int", width: "int", how: "Interpolation") -> "Array":
-        old = value.shape[:2]
+    def _opencv(value: "Array", size: "tuple[int, int]", how: "Interpolation", factors: "Factors | None") -> "Array":
+        old, (height, width) = value.shape[:2], size
         shrinks = old[0] >= height and old[1] >= width
         if how == "area" and shrinks:
             return _area(value, height, width)
-        taps = [neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
+        by = factors or (None, None)
+        taps = [neighbours(old[axis], new, how, axis, by[axis]) for axis, new in enumerate(size)]
         if value.dtype != np.uint8:
             return np.asarray(_weighed(_weighed(value, taps[1], 1), taps[0], 0), dtype=value.dtype)
         whole = [(places, whole_weights(weights)) for places, weights in taps]
@@ -309,8 +322,34 @@ def kind__resample() -> "dict[str, Any]":
             places, weights = whole[0]
             terms = [(across[places[:, at]] >> 4) * weights[:, at, None, None] >> 16 for at in range(2)]
             return np.asarray(np.clip((terms[0] + terms[1] + 2) >> 2, 0, 255), dtype=np.uint8)
+        if how == "cubic":
+            return _down_in_floats(across, whole[0])
         down = _weighed(across, whole[0], 0)
         return np.asarray(np.clip((down + (1 << 21)) >> 22, 0, 255), dtype=np.uint8)
+
+
+    def _opencvs_cubic(part: "Array") -> "Array":
+        """Keys' filter with a = -0.75 in float32, the last weight being what is left of 1 (`interpolateCubic`)."""
+        a, one = np.float32(-0.75), np.float32(1)
+        beyond, rest = part + one, one - part
+        before = ((a * beyond - 5 * a) * beyond + 8 * a) * beyond - 4 * a
+        here, behind = (((a + 2) * x - (a + 3)) * x * x + one for x in (part, rest))
+        return np.asarray(np.stack([before, here, behind, one - before - here - behind], 1))
+
+
+    def _down_in_floats(across: "Array", rows: "Taps") -> "Array":
+        """The last pass of bytes: of as many columns as fill a vector in float32, of those behind them in whole numbers."""
+        shape = across.shape
+        flat = across.reshape(shape[0], 1, -1)
+        filled = flat.shape[2] // _VECTOR * _VECTOR
+        places, weights = rows
+        floats = weights.astype(np.float32) * np.float32(1 / _FINE)
+        total = flat[places[:, -1], :, :filled].astype(np.float32) * floats[:, -1, None, None]
+        for at in reversed(range(places.shape[1] - 1)):
+            total = flat[places[:, at], :, :filled].astype(np.float32) * floats[:, at, None, None] + total
+        behind = (_weighed(flat[:, :, filled:], rows, 0) + (1 << 21)) >> 22
+        result = np.concatenate([np.rint(total).astype(np.int64), behind], axis=2)
+        return np.asarray(np.clip(result, 0, 255), dtype=np.uint8).reshape(-1, *shape[1:])
 
 
     def whole_weights(weights: "Array") -> "Array":
@@ -318,15 +357,16 @@ def kind__resample() -> "dict[str, Any]":
         return np.asarray(np.rint(weights * _ONE), dtype=np.int64)
 
 
-    def neighbours(old: "int", new: "int", how: "Interpolation", axis: "int") -> "Taps":
+    def neighbours(old: "int", new: "int", how: "Interpolation", axis: "int", factor: "float | None" = None) -> "Taps":
         """The points around each new one. The ends of the axis are repeated.
 
         Places and weights are float32's of a scale that is rounded twice, as OpenCV's are: a byte may hang on it.
         """
-        scale = 1.0 / (new / old)
+        factor = factor or new / old
+        scale = 1.0 / factor
         if how == "area":  # where the other axis grows, "area" is linear with weights of its own
             left = np.floor(np.arange(new) * scale)
-            part = ((np.arange(new) + 1) - (left + 1) * (new / old)).astype(np.float32)
+            part = ((np.arange(new) + 1) - (left + 1) * factor).astype(np.float32)
             part = np.where(part <= 0, np.float32(0), part - np.floor(part))
         else:
             centre = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32)
@@ -338,7 +378,7 @@ def kind__resample() -> "dict[str, Any]":
                 left = np.clip(left, 0, old - 1)
             first, weights = left, np.stack([np.float32(1) - part, part], 1)
         elif how == "cubic":
-            first, weights = left - 1, _filtered(part.astype(np.float64), range(-1, 3), _cubic(-0.75))
+            first, weights = left - 1, _opencvs_cubic(part)
         else:
             first, weights = left - 3, _filtered(part.astype(np.float64), range(-3, 5), _lanczos(4))
         places = first[:, None] + np.arange(weights.shape[1])
@@ -351,38 +391,52 @@ def kind__resample() -> "dict[str, Any]":
 
 
     def _area(value: "Array", height: "int", width: "int") -> "Array":
-        """The mean of the pixels that each new one covers, each counted by the part that is covered."""
-        taps = [_covered(a, b) for a, b in zip(value.shape[:2], (height, width), strict=True)]
-        mean = _weighed(_weighed(value.astype(np.float64), taps[1], 1), taps[0], 0)
-        if value.dtype != np.uint8:
-            return mean.astype(value.dtype)
-        if value.shape[:2] == (2 * height, 2 * width):  # its own code for halves rounds up, and all other to even
-            return np.floor(mean + 0.5).astype(np.uint8)
-        return np.rint(mean.astype(np.float32)).astype(np.uint8)
+        """The mean of the pixels that each new one covers, each counted by the part that is covered; in float32.
+
+        Of whole pixels the sum is multiplied, and of four of them rounded up.
+        """
+        old = value.shape[:2]
+        if value.dtype == np.uint8 and old[0] % height == 0 and old[1] % width == 0:
+            blocks = value.reshape(height, old[0] // height, width, old[1] // width, -1).astype(np.int64)
+            total, count = blocks.sum((1, 3)), blocks.shape[1] * blocks.shape[3]
+            if blocks.shape[1] == blocks.shape[3] == 2:
+                return np.asarray((total + 2) >> 2, dtype=np.uint8)
+            return np.asarray(np.rint(total.astype(np.float32) * np.float32(1 / count)), dtype=np.uint8)
+        taps = [_covered(side, new) for side, new in zip(old, (height, width), strict=True)]
+        kind = np.float64 if value.dtype == np.float64 else np.float32
+        mean = _weighed(_weighed(value.astype(kind), taps[1], 1), taps[0], 0)
+        return np.rint(mean).astype(np.uint8) if value.dtype == np.uint8 else mean.astype(value.dtype)
 
 
     def _covered(old: "int", new: "int") -> "Taps":
-        scale = old / new
-        begin, end = np.arange(new) * scale, np.minimum((np.arange(new) + 1) * scale, old)
-        first = np.floor(begin + 1e-9).astype(np.int64)
-        taps = int(np.ceil(end - 1e-9).max() if new == 1 else (np.ceil(end - 1e-9) - first).max())
-        places = first[:, None] + np.arange(max(taps, 1))
-        inside = np.minimum(places + 1, end[:, None]) - np.maximum(places, begin[:, None])
-        weights = np.where(inside > 1e-9, inside, 0.0)
-        return np.clip(places, 0, old - 1), weights / weights.sum(1, keepdims=True)
+        """The points that each new one covers, and their parts of it; less than a thousandth of a point is left out."""
+        scale = 1.0 / (new / old)
+        begin = np.arange(new) * scale
+        end, length = begin + scale, np.minimum(scale, old - begin)
+        last = np.minimum(np.floor(end).astype(np.int64), old - 1)
+        first = np.minimum(np.ceil(begin).astype(np.int64), last)
+        places = (first - 1)[:, None] + np.arange(int((last - first).max()) + 2)
+        weights = np.where((places >= first[:, None]) & (places < last[:, None]), 1.0, 0.0)
+        before, behind = first - begin, np.minimum(np.minimum(end - last, 1.0), length)
+        weights[:, 0] = np.where(before > _LEAST, before, 0.0)
+        rows = np.arange(new)
+        weights[rows, last - first + 1] = np.where(end - last > _LEAST, behind, 0.0)
+        return np.clip(places, 0, old - 1), (weights / length[:, None]).astype(np.float32)
 
 
     # ---- Pillow --------------------------------------------------------------------------------------------------------
 
 
-    def _pillow(value: "Array", passes: "Sequence[tuple[int, int]]", how: "Interpolation") -> "Array":
+    def _pillow(
+        value: "Array", passes: "Sequence[tuple[int, int]]", how: "Interpolation", lengths: "Sequence[float] | None" = None
+    ) -> "Array":
         """One axis, then the other, each to its size and rounded to uint8; an axis whose size stays is left alone."""
-        result = value
+        result, lengths = value, lengths or value.shape[:2]
         for axis, new in passes:
-            if result.shape[axis] == new:
+            if result.shape[axis] == new == lengths[axis]:
                 continue
             rounds = value.dtype == np.uint8
-            places, weights = _widened(result.shape[axis], new, how)
+            places, weights = _widened(result.shape[axis], new, how, lengths[axis])
             if rounds:  # its weights of uint8 are multiples of 2⁻²²
                 weights = np.where(weights < 0, np.ceil(weights * _FINE - 0.5), np.floor(weights * _FINE + 0.5)) / _FINE
             passed = _weighed(result.astype(np.float64), (places, weights), axis)
@@ -394,9 +448,41 @@ def kind__resample() -> "dict[str, Any]":
     _FILTERS: dict[str, tuple[Callable[[Any], Any], float]] = {}
 
 
-    def _widened(old: "int", new: "int", how: "Interpolation") -> "Taps":
+    def reduced(value: "Array", height: "int", width: "int", how: "Interpolation", library: "Library") -> "Array":
+        """Resize as Pillow's `thumbnail` does: first by means of whole blocks, to no less than twice the size.
+
+        A side that the blocks do not divide counts as the part of a block that it is.
+        """
+        old = value.shape[:2]
+        blocks = tuple(max(int(side / new / 2.0), 1) for side, new in zip(old, (height, width), strict=True))
+        if old == (height, width) or blocks == (1, 1):
+            return resample(value, height, width, how, library)
+        small = _means(value, *blocks)
+        lengths = [float(np.float32(side / block)) for side, block in zip(old, blocks, strict=True)]
+        return _pillow(small, _passes(small, height, width, library), how, lengths)
+
+
+    def _passes(value: "Array", height: "int", width: "int", library: "Library") -> "tuple[tuple[int, int], ...]":
+        """Each axis with its new size, in the order in which they are resized."""
+        rows, columns = value.shape[0] - height, value.shape[1] - width
+        vertical_first = library == "pillow13" and rows > max(0, 2 * columns)
+        return ((0, height), (1, width)) if vertical_first else ((1, width), (0, height))
+
+
+    def _means(value: "Array", rows: "int", columns: "int") -> "Array":
+        """The rounded mean of each block, of those at the right and below of what there is (Reduce.c, 11)."""
+        places = [np.arange(0, size, step) for size, step in zip(value.shape[:2], (rows, columns), strict=True)]
+        sums = np.add.reduceat(np.add.reduceat(value.astype(np.int64), places[0], 0), places[1], 1)
+        counts = [np.diff(np.append(at, size)) for at, size in zip(places, value.shape[:2], strict=True)]
+        count = (counts[0][:, None] * counts[1])[:, :, None]
+        factor = np.floor(float(1 << 32) / (256 * count)).astype(np.int64)
+        return np.asarray(((sums + count // 2) * factor) >> 24, dtype=np.uint8)
+
+
+    def _widened(old: "int", new: "int", how: "Interpolation", length: "float") -> "Taps":
+        """The points around each new one; all of them stand for `length` of the `old` ones."""
         kernel, reach = _FILTERS[how]
-        scale = old / new
+        scale = length / new
         wide = max(scale, 1.0)
         support = reach * wide
         centre = (np.arange(new) + 0.5) * scale
@@ -467,6 +553,11 @@ def kind_resize() -> "dict[str, Any]":
 
 
 
+    Rule: TypeAlias = (
+        Literal["exact", "short", "long", "fit", "within", "line", "long_line", "height", "span", "blocks"]
+        | Literal["at_most", "at_least", "grow", "shrink", "factor"]
+    )
+
 
     class Resize(Step):
         """Resizes [height, width, channels] by one of these rules; sizes are pixels.
@@ -476,48 +567,85 @@ def kind_resize() -> "dict[str, Any]":
         - `fit`: in proportion, as large as `height` x `width` hold.
         - `within`: in proportion to the short and long of `height` and `width`, whichever way the picture lies.
         - `line`: to `height`; in proportion and at most `width` wide, rounded up: lines of text.
-        - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is.
+        - `long_line`: as `line`; a longer one in proportion, rounded down.
+        - `height`: to `height`; the width in proportion, rounded up.
+        - `span`: to `height`; the width in proportion, rounded to `multiple_of`, from `least` to `width`.
+        - `blocks`: to `height`; one, two or three times as wide, whichever the picture is not wider than, else to `width`.
+        - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is. Here and with
+          `long` a side that comes out longer than `most` becomes so long, and the other in proportion, rounded down.
+        - `grow`: by 1.25, or to a height of `size` where that is less.
+        - `shrink`: in proportion into `height` x `width`, as Pillow's `thumbnail` does; a smaller picture stays.
+        - `factor`: as `within`, with the factor handed to OpenCV (`fx`, `fy`), which places pixels by it.
 
-        A side in proportion is rounded to the nearest pixel, or `down`. `multiple_of` then rounds both sides to the nearest
-        multiple, at least one. `library` says by whose rules it interpolates; `pillow13` is Pillow from 13.0 on, which
-        differs where the height shrinks and the width grows. With `tracks` the state gets what PaddleDetection's nets read:
-        `im_shape` (height and width that came out, float32) and `scale_factor` (both factors, float32).
+        A side in proportion is rounded to the nearest pixel, of two as near to the even one or with `half_up` to the
+        larger; or `down`, as a product with a factor; or `whole`: down, without the error of that factor. `multiple_of`
+        then rounds both sides to the nearest multiple, at least one, or with `multiple: up` to the next. `library` says by
+        whose rules it interpolates; `pillow13` is Pillow from 13.0 on, which differs where more than twice as many rows go
+        as columns. With `tracks` the state gets what PaddleDetection's nets read: `im_shape` (height and width that came
+        out, of `factor` before they are rounded; float32) and `scale_factor` (both factors, float32).
         """
 
         axes: "ClassVar[Sequence[int]]" = (3,)
         dtypes: "ClassVar[Sequence[str]]" = ("uint8", "float32", "float64")
 
-        rule: "Literal['exact', 'short', 'long', 'fit', 'within', 'line', 'at_most', 'at_least']" = "exact"
+        rule: "Rule" = "exact"
         height: "Size | None" = None
         width: "Size | None" = None
         size: "Size | None" = None
+        least: "Size | None" = None
+        most: "Size | None" = None
         multiple_of: "Size" = 1
-        rounding: "Literal['nearest', 'down']" = "nearest"
+        multiple: "Literal['nearest', 'up']" = "nearest"
+        rounding: "Literal['nearest', 'half_up', 'down', 'whole']" = "nearest"
         interpolation: "Literal['nearest', 'linear', 'cubic', 'area', 'lanczos']" = "linear"
         library: "Literal['opencv', 'pillow', 'pillow13']" = "opencv"
         tracks: "bool" = False
 
         @model_validator(mode="after")
         def _sizes_of_the_rule(self) -> "Resize":
-            one = self.rule in ("short", "long", "at_most", "at_least")
-            wanted = {"size"} if one else {"height", "width"}
-            given = {name for name in ("height", "width", "size") if getattr(self, name) is not None}
+            wanted = _SIZES.get(self.rule, {"height", "width"})
+            given = {name for name in ("height", "width", "size", "least") if getattr(self, name) is not None}
             if given != wanted:
                 raise ValueError(f"rule `{self.rule}` takes {' and '.join(f'`{name}`' for name in sorted(wanted))}")
+            if self.most is not None and self.rule not in ("long", "at_most", "at_least"):
+                raise ValueError(f"rule `{self.rule}` takes no `most`")
+            if self.rule == "shrink" and (self.library == "opencv" or self.interpolation == "nearest"):
+                raise ValueError(
+                    "rule `shrink` is Pillow's: give `library: pillow`, and another interpolation than nearest"
+                )
+            if self.rule == "factor" and (self.library != "opencv" or self.interpolation in ("nearest", "area")):
+                raise ValueError("rule `factor` is OpenCV's, and is known of linear, cubic and lanczos")
             return self
 
         def target(self, tall: "int", wide: "int") -> "tuple[int, int]":
             """The height and width, in pixels, that a picture of `tall` x `wide` gets."""
             height, width = _RULES[self.rule](self, tall, wide)
-            if self.multiple_of > 1:
+            if self.most is not None and max(height, width) > self.most:  # `max_side_limit` of PaddleOCR 3.2
+                factor = self.most / max(height, width)
+                height, width = int(height * factor), int(width * factor)
+            if self.multiple_of > 1 and self.rule != "span":
                 step = self.multiple_of
-                height, width = (max(round(size / step) * step, step) for size in (height, width))
+                whole = math.ceil if self.multiple == "up" else round
+                height, width = (max(whole(size / step) * step, step) for size in (height, width))
             return max(height, 1), max(width, 1)
 
         def run(self, value: "Array") -> "Array":
+            reduced = kind__resample()["reduced"]
             resample = kind__resample()["resample"]
 
-            return resample(value, *self.target(*value.shape[:2]), self.interpolation, self.library)
+            height, width = self.target(*value.shape[:2])
+            if self.rule == "shrink":
+                return reduced(value, height, width, self.interpolation, self.library)
+            factor = self.factor(*value.shape[:2])
+            factors = (factor, factor) if self.rule == "factor" else None
+            return resample(value, height, width, self.interpolation, self.library, factors)
+
+        def factor(self, tall: "int", wide: "int") -> "float":
+            """By how much a picture of `tall` x `wide` grows with the rules `fit`, `within` and `factor`."""
+            height, width = self.height or 1, self.width or 1
+            if self.rule == "fit":
+                return min(height / tall, width / wide)
+            return min(min(height, width) / min(tall, wide), max(height, width) / max(tall, wide))
 
         def apply(self, state: "State") -> "dict[str, Array]":
             import numpy as np
@@ -525,8 +653,12 @@ def kind_resize() -> "dict[str, Any]":
             after = super().apply(state)
             if self.tracks:
                 before, now = state[VALUE].shape[:2], after[VALUE].shape[:2]
-                after["im_shape"] = np.asarray(now, "float32")
-                after["scale_factor"] = np.asarray([b / a for a, b in zip(before, now, strict=True)], "float32")
+                factors = [b / a for a, b in zip(before, now, strict=True)]
+                if self.rule in ("fit", "factor"):  # `LetterBoxResize` and `RResize` of ppdet 2.6
+                    factors = [self.factor(*before)] * 2
+                exact = [side * factor for side, factor in zip(before, factors, strict=True)]
+                after["im_shape"] = np.asarray(exact if self.rule == "factor" else now, "float32")
+                after["scale_factor"] = np.asarray(factors, "float32")
             return after
 
 
@@ -541,21 +673,49 @@ def kind_resize() -> "dict[str, Any]":
         size = step.size or 1
         if (step.rule == "at_most" and by <= size) or (step.rule == "at_least" and by >= size):
             return tall, wide
+        if step.rounding == "whole":
+            return tall * size // by, wide * size // by
         factor = size / by
-        whole = int if step.rounding == "down" else round
-        return whole(tall * factor), whole(wide * factor)
+        return _whole(step, tall * factor), _whole(step, wide * factor)
+
+
+    def _whole(step: "Resize", length: "float") -> "int":
+        if step.rounding == "half_up":
+            return int(length + 0.5)
+        return int(length) if step.rounding == "down" else round(length)
 
 
     def _fit(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
-        factor = min((step.height or 1) / tall, (step.width or 1) / wide)
+        factor = step.factor(tall, wide)
         return round(tall * factor), round(wide * factor)
 
 
     def _within(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
         """PaddleDetection's `keep_ratio` (ppdet 2.6, `Resize.apply`)."""
-        short, long = sorted((step.height or 1, step.width or 1))
-        factor = min(short / min(tall, wide), long / max(tall, wide))
+        factor = step.factor(tall, wide)
         return int(factor * tall + 0.5), int(factor * wide + 0.5)
+
+
+    def _grow(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """PaddleOCR's `resize_image_for_totaltext` (ppocr 3.1, operators.py)."""
+        size = step.size or 1
+        factor = size / tall if tall * 1.25 > size else 1.25
+        return _whole(step, tall * factor), _whole(step, wide * factor)
+
+
+    def _shrink(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """The side that is not just filled is rounded to where the shape changes least (PIL/Image.py, `thumbnail`)."""
+        height, width = step.height or 1, step.width or 1
+        if height >= tall and width >= wide:
+            return tall, wide
+        aspect = wide / tall
+        if width / height >= aspect:
+            return height, _nearest(height * aspect, lambda width: abs(aspect - width / height))
+        return _nearest(width / aspect, lambda height: abs(aspect - width / height) if height else 0.0), width
+
+
+    def _nearest(length: "float", error: "Callable[[int], float]") -> "int":
+        return max(min(math.floor(length), math.ceil(length), key=error), 1)
 
 
     def _line(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
@@ -564,6 +724,40 @@ def kind_resize() -> "dict[str, Any]":
         return height, min(math.ceil(height * (wide / tall)), step.width or 1)
 
 
+    def _long_line(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """PaddleOCR's `resize_norm_img_chinese` (ppocr 3.1, rec_img_aug.py)."""
+        height, ratio = step.height or 1, wide / tall
+        most = int(height * max((step.width or 1) / height, ratio))
+        return height, min(math.ceil(height * ratio), most)
+
+
+    def _height(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """PaddleOCR's `DetResizeForTest` with `keep_ratio` (ppocr 3.1, operators.py)."""
+        height = step.height or 1
+        return height, math.ceil(wide * height / tall)
+
+
+    def _span(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """PaddleOCR's `resize_norm_img_sar` (ppocr 3.1, rec_img_aug.py)."""
+        height = step.height or 1
+        width = math.ceil(height * (wide / tall))
+        if width % step.multiple_of:
+            width = round(width / step.multiple_of) * step.multiple_of
+        return height, min(max(step.least or 1, width), step.width or 1)
+
+
+    def _blocks(step: "Resize", tall: "int", wide: "int") -> "tuple[int, int]":
+        """PaddleOCR's `resize_norm_img_srn` (ppocr 3.1, rec_img_aug.py)."""
+        height = step.height or 1
+        return height, next((height * times for times in (1, 2, 3) if wide <= tall * times), step.width or 1)
+
+
+    #: The sizes that a rule takes where they are not `height` and `width`.
+    _SIZES: dict[str, set[str]] = {
+        **{rule: {"size"} for rule in ("short", "long", "at_most", "at_least", "grow")},
+        "height": {"height"},
+        "span": {"height", "width", "least"},
+    }
     _RULES: dict[str, Callable[[Resize, int, int], tuple[int, int]]] = {
         "exact": _exact,
         "short": _side,
@@ -573,6 +767,13 @@ def kind_resize() -> "dict[str, Any]":
         "fit": _fit,
         "within": _within,
         "line": _line,
+        "long_line": _long_line,
+        "height": _height,
+        "span": _span,
+        "blocks": _blocks,
+        "grow": _grow,
+        "shrink": _shrink,
+        "factor": _fit,
     }
 
     plugin: type[Step] = Resize
@@ -598,8 +799,10 @@ def kind_topk() -> "dict[str, Any]":
         k: "Size" = 1
 
         def apply(self, state: "State") -> "dict[str, Array]":
-            after = super().apply(state)
-            return {**after, "scores": state[VALUE][after[VALUE]]}
+            import numpy as np
+
+            after, scores = super().apply(state), state[VALUE]
+            return {**after, "scores": scores[after[VALUE]], CLASSES: np.asarray(scores.size, "int64")}
 
         def run(self, value: "Array") -> "Array":
             import numpy as np
@@ -683,6 +886,7 @@ def onnxruntime(files: "list[str]") -> "Run":
 
 def paddle_inference(files: "list[str]") -> "Run":
     """In Paddle Inference on the CPU by Paddle's own kernels, without graph passes and oneDNN."""
+    import paddle
     from paddle import inference
 
     ordered = sorted(files, key=lambda file: file.endswith(".pdiparams"))
@@ -694,10 +898,15 @@ def paddle_inference(files: "list[str]") -> "Run":
     predictor = inference.create_predictor(config)
 
     def run(inputs: "Mapping[str, Any]") -> "dict[str, Any]":
-        for name, value in inputs.items():
-            predictor.get_input_handle(name).copy_from_cpu(value)
-        predictor.run()
-        return {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
+        """int16, which no handle can carry (3.3.1), comes and goes as Paddle's tensors."""
+        try:
+            for name, value in inputs.items():
+                predictor.get_input_handle(name).copy_from_cpu(value)
+            predictor.run()
+            return {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
+        except ValueError:
+            outputs = predictor.run([paddle.to_tensor(inputs[name]) for name in predictor.get_input_names()])
+            return {name: outputs[place].numpy() for place, name in enumerate(predictor.get_output_names())}
 
     return run
 
@@ -769,7 +978,7 @@ def told(sample: "str", state: "Any", last: "str", out: "Path | None") -> "dict[
     import numpy as np
 
     said: dict[str, Any] = {"sample": sample}
-    for key in [VALUE, *(name for name in ("scores",) if name in state)]:
+    for key in [VALUE, *(name for name in ("scores", "corners") if name in state)]:
         value, name = state[key], "answer" if key == VALUE else key
         if key == VALUE and last in TEXTS:
             said[name] = value.tobytes().decode("utf-8", "replace")

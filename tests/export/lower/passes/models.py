@@ -13,6 +13,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from exporter.base.tensors import Array, TensorMap, TensorSpec
+from exporter.export.lower.onnx_program.passes.encode import Beside
 from exporter.export.lower.onnx_program.passes.run import canonical_model
 
 
@@ -52,8 +53,8 @@ def made(content: bytes, *specs: TensorSpec) -> Whole:
 
 
 def _made(content: bytes, specs: Sequence[TensorSpec]) -> Whole:
-    found = canonical_model(*_parted(content), specs)
-    return Whole(b"".join(found.pieces), found.folded)
+    found = canonical_model(*_parted(content), specs, Beside("model.onnx.data"))
+    return Whole(b"".join(found.files.model), found.folded)
 
 
 def _parted(content: bytes) -> tuple[onnx.ModelProto, dict[str, Array]]:

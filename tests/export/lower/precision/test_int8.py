@@ -437,6 +437,14 @@ def test_a_layer_that_the_manifest_describes_wrong_is_damage_and_no_bug(tmp_path
     assert found.outcome is Outcome.CRASHED and "two is not described as the files have it" in found.reason
 
 
+def test_a_rounded_weight_that_no_layer_is_said_to_have_is_told(tmp_path: Path) -> None:
+    details, _ = written(tmp_path)
+    layers = {name: about for name, about in details["layers"].items() if name != "two"}  # type: ignore[union-attr]
+    low, plain = artifact(tmp_path, "onnx-int8", {**details, "layers": layers}), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH and "no layer is said to be rounded to it" in found.reason
+
+
 def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Path) -> None:
     details, _ = written(tmp_path)
     low = replace(artifact(tmp_path, "onnx-int8", details), details={})

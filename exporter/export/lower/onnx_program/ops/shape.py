@@ -63,6 +63,8 @@ def _squeeze(c: Call) -> Tensor:
         axes = [axis for axis in named if x.shape[axis] in (1, -1)]
     if x.rank - len(axes) != len(c.result().shape):
         raise c.refuse("which dims have size 1 is not known before the model runs")
+    if axes and axes == [*range(2, x.rank)] and all(x.shape[axis] == 1 for axis in axes):
+        return c.b.emit("Flatten", x, shape=x.shape[:2], axis=1)  # OpenCV 4.14 takes one axis of a Squeeze alone
     return c.b.squeeze(x, axes) if axes else c.b.emit("Identity", x)
 
 
@@ -110,14 +112,27 @@ def split(c: Call, x: Tensor, sizes: Sequence[int], axis: int) -> tuple[Tensor, 
 
 
 def _split(c: Call) -> list[tuple[Tensor, ...]]:
-    x, sizes, axis = c.raw(), c.integers(1), c.integers(2)[0]
+    """Parts of sizes that may be computed; -1 is what the others leave."""
+    x, axis = c.raw(), c.integers(2)[0]
     whole = x.shape[axis % x.rank]
-    if -1 in sizes:
-        if whole < 0:
-            raise c.refuse("the rest of a size that varies is not known before the model runs")
-        rest = whole - sum(size for size in sizes if size >= 0)
-        sizes = [rest if size < 0 else size for size in sizes]
-    return [split(c, x, sizes, axis)]
+    if not c.known(1) or (whole < 0 and -1 in c.integers(1)):
+        return [_split_by(c, x, c.vector(1), axis % x.rank)]
+    sizes = c.integers(1)
+    rest = whole - sum(size for size in sizes if size >= 0)
+    return [split(c, x, [rest if size < 0 else size for size in sizes], axis)]
+
+
+def _split_by(c: Call, x: Tensor, sizes: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Parts whose sizes are known when the model runs; how many there are is known."""
+    b, number = c.b, sizes.shape[0]
+    if number < 0:
+        raise c.refuse("how many tensors come out is not known before the model runs")
+    if number == 1:
+        return (b.emit("Identity", x),)
+    left = b.emit("Sub", b.size_of(x, axis), b.emit("Add", b.reduce("ReduceSum", sizes, [0], keep=True), 1))
+    sizes = b.emit("Where", b.emit("Less", sizes, 0.0), left, sizes)
+    shape = (*x.shape[:axis], -1, *x.shape[axis + 1 :])
+    return tuple(b.many("Split", x, sizes, shapes=[shape] * number, axis=axis))
 
 
 def _split_with_num(c: Call) -> list[tuple[Tensor, ...]]:

@@ -1,10 +1,8 @@
-"""Padding, resizing, shuffles, windows, and sampling between places."""
+"""Padding, shuffles, windows, and sampling between places."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
@@ -50,110 +48,6 @@ def _circular(c: Call, x: Tensor, axes: list[int]) -> Tensor:
         parts += [b.slice(x, [0], [end], [axis])] if end else []
         x = b.concat(parts, axis)
     return x
-
-
-def _interpolate(c: Call) -> Tensor:
-    b, behind = c.b, layout(c)
-    x = first(b, c.x(0)) if behind else c.x(0)
-    dims = x.rank - 2
-    if x.dtype == "float64":
-        raise c.refuse("ONNX Runtime computes positions in float32; cast the tensor to float32")
-    sizes, scales = _target(c, x, dims)
-    kind = str(c.insist("interp_method", "nearest", "bilinear", "linear", "trilinear", "bicubic"))
-    corners, mode = bool(c.attr("align_corners")), int(c.attr("align_mode"))
-    settings: dict[str, Any] = {"mode": {"nearest": "nearest", "bicubic": "cubic"}.get(kind, "linear")}
-    if kind == "nearest":
-        settings["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
-    if kind == "bicubic":
-        settings["cubic_coeff_a"] = -0.75
-    half = kind in ("bicubic",) or (kind != "nearest" and mode == 0)
-    settings["coordinate_transformation_mode"] = "align_corners" if corners else "half_pixel" if half else "asymmetric"
-    shape = c.result().shape
-    shape = (shape[0], shape[-1], *shape[1:-1]) if behind else shape
-    resized = _nearest(b, x, shape) if kind == "nearest" and not corners and scales is None else None
-    if sizes is not None and (factors := _factors(x.shape[2:], shape[2:])):
-        sizes, scales = None, b.constant([1.0, 1.0, *factors], "float32")
-    resized = resized or b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
-    return last(b, resized) if behind else resized
-
-
-def _factors(before: Sequence[int], after: Sequence[int]) -> list[float]:
-    """What known sizes are multiplied by, as 64 by 2 or 32 by 0.5; empty where they vary or float32 would round that.
-
-    A constant of factors needs no size of the batch, which OpenCV's DNN module reads wrongly from a `Shape` (4.14).
-    """
-    import numpy as np
-
-    if -1 in (*before, *after):
-        return []
-    factors = [end / start for start, end in zip(before, after, strict=True)]
-    return factors if all(float(np.float32(factor)) == factor for factor in factors) else []
-
-
-def _nearest(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor | None:
-    """By the elements that Paddle chooses, where ONNX Runtime would choose others; None where none differs.
-
-    The kernel multiplies by a ratio in float32 (interpolate_kernel.cc, 3.3.1), ONNX Runtime 1.31 divides by another. Of
-    all pairs of sizes below 200 4 % differ somewhere, as 14 and 2; of n and 2n, 2n - 1, 3n, 4n, 5n or 6n none.
-    """
-    import numpy as np
-
-    axes = range(2, x.rank)
-    if -1 in (*x.shape[2:], *shape[2:]):
-        return None
-    steps = [np.arange(shape[axis], dtype="float32") for axis in axes]
-    pairs = [(np.float32(x.shape[axis]), np.float32(shape[axis])) for axis in axes]
-    theirs = [np.floor(step * (before / after)) for step, (before, after) in zip(steps, pairs, strict=True)]
-    others = [np.floor(step / (after / before)) for step, (before, after) in zip(steps, pairs, strict=True)]
-    if all(map(np.array_equal, theirs, others)):
-        return None
-    for axis, places in zip(axes, theirs, strict=True):
-        sizes = [*x.shape[:axis], shape[axis], *x.shape[axis + 1 :]]
-        x = b.emit("Gather", x, b.constant(np.minimum(places, x.shape[axis] - 1)), axis=axis, shape=sizes)
-    return x
-
-
-def _target(c: Call, x: Tensor, dims: int) -> tuple[Tensor | None, Tensor | None]:
-    """Sizes or scales. Paddle asks first for a list of sizes, then a tensor of them, then scales, then numbers."""
-    b = c.b
-    outer = [b.size_of(x, 0), b.size_of(x, 1)]
-    fixed = [int(c.attr(name)) for name in ("out_d", "out_h", "out_w")][-dims:]
-    factors = [float(factor) for factor in c.attr("scale") or []]
-    operand = next((at for at in (2, 1) if c.has(at)), None)
-    if operand is not None:
-        c.idle(1, 2, 3)
-        return b.concat([*outer, c.vector(operand)]), None
-    if c.has(3):
-        scales = b.reshape(b.cast(c.raw(3), "float32"), [-1])
-        scales = b.expand(scales, b.constant([dims]), [dims])
-        return None, b.concat([b.constant([1.0, 1.0], "float32"), scales])
-    if factors and min(factors) > 0:
-        per_dim = factors * dims if len(factors) == 1 else factors
-        if -1 not in x.shape[2:]:  # as Paddle rounds: in float32, down
-            whole = [int(size * scale) for size, scale in zip(x.shape[2:], per_dim, strict=True)]
-            exact = all(
-                abs(size * scale - out) < 1e-9 for size, scale, out in zip(x.shape[2:], per_dim, whole, strict=True)
-            )
-            if exact:
-                return b.concat([*outer, b.constant(whole)]), None
-        steps = [_scale(size, scale) for size, scale in zip(x.shape[2:], per_dim, strict=True)]
-        return None, b.constant([1.0, 1.0, *steps], "float32")
-    if min(fixed) <= 0:
-        raise c.refuse("neither a size nor a scale is given")
-    return b.concat([*outer, b.constant(fixed)]), None
-
-
-def _scale(size: int, scale: float) -> float:
-    """The scale in float32, or the next that gives the size that Paddle gives.
-
-    Paddle multiplies in float32, where 30 times 1.3 is 39; by its digits it is less, and so onnx infers 38.
-    """
-    import numpy as np
-
-    step = np.float32(scale)
-    while size >= 0 and int(size * float(step)) < int(np.float32(size) * np.float32(scale)):
-        step = np.nextafter(step, np.float32(np.inf))
-    return float(step)
 
 
 def _pixel_shuffle(c: Call) -> Tensor:
@@ -350,9 +244,7 @@ def _crop(c: Call) -> Tensor:
     return b.emit("Slice", x, offsets, ends, b.constant(list(range(x.rank))), shape=c.result().shape)
 
 
-_INTERPOLATED = ("linear", "nearest", "bilinear", "trilinear", "bicubic")
 OPERATORS: dict[str, Lowering] = {
-    **{f"{name}_interp": _interpolate for name in _INTERPOLATED},
     "pad": _pad,
     "pad3d": _pad3d,
     "pixel_shuffle": _pixel_shuffle,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -37,13 +37,20 @@ class Graph:
         self._nodes: dict[int, Node] = {}
         self._readers: dict[str, dict[int, Node]] = {}
         self._makers: dict[str, Node] = {}
-        for node in model.graph.node:
-            self._enter(node)
+        self.nodes = model.graph.node
 
     @property
     def nodes(self) -> list[Node]:
         """The nodes, each after those that it reads from."""
         return list(self._nodes.values())
+
+    @nodes.setter
+    def nodes(self, nodes: Iterable[Node]) -> None:
+        self.inferred = None
+        for held in (self._nodes, self._readers, self._makers):
+            held.clear()
+        for node in nodes:
+            self._enter(node)
 
     def each(self, *kinds: str) -> Iterator[Node]:
         """The nodes of some kinds, as long as they are still there when their turn comes."""

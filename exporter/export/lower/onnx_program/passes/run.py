@@ -13,11 +13,12 @@ from exporter.export.lower.onnx_program.passes import tidy
 from exporter.export.lower.onnx_program.passes.affine import affine_folded
 from exporter.export.lower.onnx_program.passes.casts import casts_put_first
 from exporter.export.lower.onnx_program.passes.declare import outputs_named
-from exporter.export.lower.onnx_program.passes.encode import pieces
+from exporter.export.lower.onnx_program.passes.encode import Beside, Encoded, encoded
 from exporter.export.lower.onnx_program.passes.exact import constants_folded
 from exporter.export.lower.onnx_program.passes.graph import Graph, refuse_invalid
 from exporter.export.lower.onnx_program.passes.linear import linear_joined
 from exporter.export.lower.onnx_program.passes.neutral import neutral_removed
+from exporter.export.lower.onnx_program.passes.opset import put_into
 from exporter.export.lower.onnx_program.passes.shapes import shapes_known, skeleton
 from exporter.export.lower.onnx_program.passes.small import small_values_kept
 from exporter.export.lower.onnx_program.passes.spread import doubles_spread
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Canonical:
-    """The bytes of a file in canonical form, piece by piece, its writer as the file names it, and its opset.
+    """A file in canonical form with the one beside it, its writer as the file names it, and its opset.
 
     `folded` has of each stored tensor that a pass computed the digests of its parts. `computed` names those of them
     that are neither a layer's own tensor in another shape, nor one with one batch norm in it, nor a sum of biases.
     """
 
-    pieces: Sequence[bytes | memoryview]
+    files: Encoded
     writer: str
     opset: int
     folded: Mapping[str, Sequence[str]]
@@ -45,11 +46,13 @@ def canonical_model(
     model: ModelProto,
     constants: Mapping[str, Array],
     inputs: Sequence[TensorSpec],
+    beside: Beside,
+    opset: int | None = None,
     known: Mapping[str, str] = MappingProxyType({}),
 ) -> Canonical:
     """Rewrite a model; `inputs` give the names of the sizes that vary. The same model gives the same bytes.
 
-    `known` has the digests of some of the constants.
+    `beside` says where large tensors go, `opset` what the file is to be in, `known` has digests of some constants.
 
     The model has no initializers: `constants` are what it reads.
 
@@ -68,6 +71,8 @@ def canonical_model(
     small_values_kept(graph)
     casts_put_first(graph)
     doubles_spread(graph)
+    if opset is not None:
+        put_into(graph, opset)
     tidy.unread_dropped(graph)
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)
@@ -79,10 +84,10 @@ def canonical_model(
         if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
     }
     writer = f"{model.producer_name} {model.producer_version}".strip()
-    return Canonical(_pieces(graph), writer, graph.opset, folded, sorted(graph.computed.intersection(folded)))
+    return Canonical(_encoded(graph, beside), writer, graph.opset, folded, sorted(graph.computed.intersection(folded)))
 
 
-def _pieces(graph: Graph) -> Sequence[bytes | memoryview]:
+def _encoded(graph: Graph, beside: Beside) -> Encoded:
     import onnx
 
     used = {node.domain for node in graph.nodes} | {""}
@@ -99,7 +104,7 @@ def _pieces(graph: Graph) -> Sequence[bytes | memoryview]:
     made.input.extend(graph.inputs)
     made.output.extend(graph.outputs)
     _check(graph)
-    return pieces(model, graph.constants)
+    return encoded(model, graph.constants, beside)
 
 
 def _check(graph: Graph) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program, is_variable
 
@@ -15,26 +15,26 @@ from exporter.paddle.values import in_program, is_variable
 _LEGACY = {"matmul": "matmul_v2", "einsum": "einsum", "solve": "solve"}
 
 
-def _product(self: Any, x: Any) -> Any:
+def _product(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     y = paddle.matmul(x, self.bank, transpose_y=True)
     return paddle.reshape(y, [y.shape[0], -1])
 
 
-def _operator(self: Any, x: Any) -> Any:
+def _operator(self: Layer, x: Tensor) -> Tensor:
     y = self.bank @ x
     return y.reshape([y.shape[0], -1])
 
 
-def _labelled(self: Any, x: Any) -> Any:
+def _labelled(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     y = paddle.einsum("...ij,...kj->...ik", x, self.bank)
     return paddle.reshape(y, [y.shape[0], -1])
 
 
-def _solved(self: Any, x: Any) -> Any:
+def _solved(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     y = paddle.linalg.solve(self.bank, x)

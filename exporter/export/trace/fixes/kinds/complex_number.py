@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
 _OPERATORS = tuple(f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "div", "pow") for side in ("", "r"))
 
 
-def _of_complex(self: Any, x: Any) -> Any:
+def _of_complex(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     z = paddle.fft.rfft(x)
     return paddle.as_real((2 - 1j) * z + (1 + 2j)), paddle.as_real(z / (1 + 1j))
 
 
-def _of_real(self: Any, x: Any) -> Any:
+def _of_real(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.as_real(x * 1j), paddle.as_real(0.5j - x)

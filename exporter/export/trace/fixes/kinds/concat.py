@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import numpy
     import paddle
 

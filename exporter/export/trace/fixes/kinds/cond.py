@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.paddle.in_place import followed, latest, with_writes
 from exporter.paddle.values import is_variable
 
 
-def _written(self: Any, x: Any) -> Any:
+def _written(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     if x.mean() > 0:
         y.add_(x)
     return y - 1
 
 
-def _written_twice(self: Any, x: Any) -> Any:
+def _written_twice(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     if x.mean() > 0:
         z = y + 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import meets_program
 
 _NUMBERS = ("groups", "stride", "padding", "dilation")
 
 
-def _groups(self: Any, x: Any) -> Any:
+def _groups(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     rows = x.shape[0]
@@ -20,7 +20,7 @@ def _groups(self: Any, x: Any) -> Any:
     return F.conv2d(x.reshape([1, rows, 8, 8]), kernels, padding=1, groups=rows)
 
 
-def _padding(self: Any, x: Any) -> Any:
+def _padding(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.conv2d(x.unsqueeze(1), self.kernel, padding=x.shape[0])

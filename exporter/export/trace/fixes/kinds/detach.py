@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
 
-def _detach(self: Any, x: Any) -> Any:
+def _detach(self: Layer, x: Tensor) -> Tensor:
     return x + self.buffer.detach()
 
 
-def _clone(self: Any, x: Any) -> Any:
+def _clone(self: Layer, x: Tensor) -> Tensor:
     return x + self.buffer.clone()
 
 

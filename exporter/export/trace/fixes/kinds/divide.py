@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     return x / 0
 
 

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.patches import Patches
 
 
-def _view(self: Any, x: Any) -> Any:
+def _view(self: Layer, x: Tensor) -> Tensor:
     return x.view([-1, 2])
 
 
-def _view_as(self: Any, x: Any) -> Any:
+def _view_as(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.view_as(x, paddle.reshape(x, [-1, 2]))
 
 
-def _as_strided(self: Any, x: Any) -> Any:
+def _as_strided(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.as_strided(x[0], [2, 2], [2, 1])
 
 
-def _fill(self: Any, x: Any) -> Any:
+def _fill(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     y.fill_(3.0)
     return x + y
 
 
-def _zero(self: Any, x: Any) -> Any:
+def _zero(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     y.zero_()
     return x + y

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.rebound import Rebound
 
 
-def _one_axis(self: Any, x: Any) -> Any:
+def _one_axis(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     spectrum = paddle.fft.fft(paddle.fft.rfft(x))
     return paddle.fft.irfft(spectrum)
 
 
-def _several_axes(self: Any, x: Any) -> Any:
+def _several_axes(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     spectrum = paddle.fft.fft2(paddle.fft.rfft2(x))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import known, listed
 from exporter.paddle.programs import append
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import is_variable
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.fold(x, [4, 4], kernel_sizes=2, strides=2)

@@ -17,14 +17,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import cannot_lower
 
 _WORDS = {"true": True, "false": False, "{}": []}
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     if paddle.in_dynamic_mode():

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.sizes import known, listed
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     y, places = F.max_pool1d(x, 2, 2, return_mask=True)

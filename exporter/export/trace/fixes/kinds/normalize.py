@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.rebound import Rebound
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.normalize(x)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import computed, sizes_of
 from exporter.paddle.values import is_variable, joined
 
 
-def _all_axes(self: Any, x: Any) -> Any:
+def _all_axes(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.pad(x, [0, 0, 0, x.shape[0]])
 
 
-def _of_pictures(self: Any, x: Any) -> Any:
+def _of_pictures(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.pad(x, [0, x.shape[0], 0, 1])

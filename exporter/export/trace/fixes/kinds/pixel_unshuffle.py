@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import known, sizes_of
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.pixel_unshuffle(x, 2)
 
 
-def _channels_last(self: Any, x: Any) -> Any:
+def _channels_last(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.pixel_unshuffle(x, 2, "NHWC")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.paddle.values import in_program
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.repeat_interleave(x, x.shape[0], axis=1)
 
 
-def _negative(self: Any, x: Any) -> Any:
+def _negative(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.repeat_interleave(x, 2, axis=-1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.rrelu(x, training=False)

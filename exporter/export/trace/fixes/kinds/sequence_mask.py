@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.paddle.values import is_variable
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle.nn.functional as F
 
     return F.sequence_mask((x[:, 0] > 0).astype("int64") + 1, x.shape[1], "float32")

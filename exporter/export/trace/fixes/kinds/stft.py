@@ -5,18 +5,18 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program
 
 
-def _forth(self: Any, x: Any) -> Any:
+def _forth(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.signal.stft(x, 16, 8, window=self.window).abs()
 
 
-def _back(self: Any, x: Any) -> Any:
+def _back(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.signal.istft(paddle.signal.stft(x, 16, 8), 16, 8, window=self.window)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import computed
 from exporter.paddle.values import is_variable
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.strided_slice(x, [1], [0], [x.shape[1]], [2])

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import sizes_of
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.take_along_axis(x, self.at, 1)
 
 
-def _of_one(self: Any, x: Any) -> Any:
+def _of_one(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.take_along_axis(self.table, (x > 0).astype("int64"), -1)

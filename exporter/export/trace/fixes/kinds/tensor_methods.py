@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
@@ -36,19 +36,19 @@ _CASTS = {
 }
 
 
-def _cast(self: Any, x: Any) -> Any:
+def _cast(self: Layer, x: Tensor) -> Tensor:
     return x.long()
 
 
-def _new(self: Any, x: Any) -> Any:
+def _new(self: Layer, x: Tensor) -> Tensor:
     return x + x.new_ones([4])
 
 
-def _transposed(self: Any, x: Any) -> Any:
+def _transposed(self: Layer, x: Tensor) -> Tensor:
     return x.mT
 
 
-def _shape(self: Any, x: Any) -> Any:
+def _shape(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.jit.not_to_static(_flat)(x)
@@ -105,7 +105,7 @@ def _cast_to(dtype: str) -> Callable[[Any], Any]:
     return lambda self: self.astype(dtype)
 
 
-def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _to(self: Layer, *args: Tensor, **kwargs: Tensor) -> Tensor:
     """Tensor.to(dtype | device | other): a program has no device, so only a dtype says something."""
     from exporter.paddle.private import core
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.export.trace.fixes.sizes import sizes_of
 from exporter.paddle.patches import Patches
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.unfold(x, 1, 3, 2)
 
 
-def _of_any_length(self: Any, x: Any) -> Any:
+def _of_any_length(self: Layer, x: Tensor) -> Tensor:
     return x.unfold(-2, 2, 3)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
 from exporter.export.trace.fixes.sizes import known, sizes_of
 
 
-def _forward(self: Any, x: Any) -> Any:
+def _forward(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     return paddle.unflatten(x, 1, [2, -1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.declared import declare
 from exporter.paddle.in_place import followed, latest, with_writes
 from exporter.paddle.patches import Patches
@@ -14,34 +14,34 @@ from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import in_program, is_variable
 
 
-def _named_twice(self: Any, x: Any) -> Any:
+def _named_twice(self: Layer, x: Tensor) -> Tensor:
     before = turned = x * 2
     while turned.mean() < 9:
         turned = turned + x * x
     return turned - before
 
 
-def _weight(self: Any, x: Any) -> Any:
+def _weight(self: Layer, x: Tensor) -> Tensor:
     power = self.weight
     while power.mean() < 9:
         power = power * self.weight
     return x * power
 
 
-def _input(self: Any, x: Any) -> Any:
+def _input(self: Layer, x: Tensor) -> Tensor:
     while x.mean() < 9:
         x = x * x + 1
     return x
 
 
-def _swapped(self: Any, x: Any) -> Any:
+def _swapped(self: Layer, x: Tensor) -> Tensor:
     low, high = x, x * x + 1
     while low.mean() < 9:
         low, high = high, low + 5
     return low - high
 
 
-def _set_within(self: Any, x: Any) -> Any:
+def _set_within(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     while y.mean() < 9:
         y[:, 0] = y[:, 1] * y[:, 1]
@@ -49,7 +49,7 @@ def _set_within(self: Any, x: Any) -> Any:
     return y
 
 
-def _condition(self: Any, x: Any) -> Any:
+def _condition(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     first = going = x.mean() < 9
@@ -60,14 +60,14 @@ def _condition(self: Any, x: Any) -> Any:
     return x * turns + first.astype("float32")
 
 
-def _never_assigned(self: Any, x: Any) -> Any:
+def _never_assigned(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     while y.mean() < 9:
         y.add_(x * x + 1)
     return y - x
 
 
-def _never_assigned_within(self: Any, x: Any) -> Any:
+def _never_assigned_within(self: Layer, x: Tensor) -> Tensor:
     y = x * 2
     while y.mean() < 9:
         while y.max() < 4:
@@ -78,7 +78,7 @@ def _never_assigned_within(self: Any, x: Any) -> Any:
     return y - x
 
 
-def _growing(self: Any, x: Any) -> Any:
+def _growing(self: Layer, x: Tensor) -> Tensor:
     import paddle
 
     seen = x[:, :1]

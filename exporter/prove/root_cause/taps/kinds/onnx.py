@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from exporter.base.readers.base import map_file
@@ -29,7 +30,9 @@ def tap(folder: Path, into: Path) -> tuple[str, ...]:
                     written += _node(inner.message(), read)
     taps = [name for name in dict.fromkeys(written) if name in read and name not in outputs]
     extra = b"".join(field(12, field(1, name.encode())) for name in taps)
-    (into / _MODEL).write_bytes(content[:] + field(7, extra))
+    shutil.copyfile(folder / _MODEL, into / _MODEL)  # never in memory, gigabytes as it may have
+    with (into / _MODEL).open("ab") as stream:
+        stream.write(field(7, extra))
     link_others(folder, into, _MODEL)
     return (*outputs, *taps)
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from exporter.base.errors import UsageError
-from exporter.base.watch import watching
-from exporter.gate.project import Project as Files
+from exporter.gate.counts import Counting
 from exporter.gate.project import look_through
 from exporter.gate.reuse import identity
-from exporter.gate.reuse.answers import Answers
 from exporter.gate.reuse.places import Places
+from exporter.gate.reuse.steps import Step, Steps
 from exporter.gate.reuse.store import Store
 from exporter.process.memo import remembering
 from exporter.process.scratch import scratch
@@ -27,26 +26,31 @@ TARGET = children.transforms
 
 
 class Project:
-    """A working folder with a source, and a cache beside it."""
+    """A working folder with a source, and a cache beside it; of its files those count that a spec names (`counted`)."""
 
     def __init__(self, place: Path) -> None:
-        self.place, self.told = place, list[tuple[str, str]]()
+        self.place, self.told = place, list[Step]()
         (place / "source.txt").write_text("source, ")
         (place / "besides.txt").write_text("besides")
         self.counted: tuple[str, ...] = ()
-        store = Store(place.parent / "cache")
-        self.answers = Answers(store, "cpu", Files({}, {}), {}, tell=lambda *told: self.told.append(told))
+        self.depends: tuple[str, ...] = ()
+        self.steps = self.release()
+
+    def release(self) -> Steps:
+        """Begin another release."""
+        project = look_through((), self.place.parent / "index.json")
+        about = (Counting((), self.counted, ("*",), ()), identity.identity("cpu"), (), self.depends)
+        self.steps = Steps("net", Store(self.place.parent / "cache"), project, *about, self.told.append)
+        return self.steps
 
     def ask(self, environment: dict[str, str] | None = None, **more: Any) -> tuple[bool, dict[str, Any], str]:
         """Whether a child ran, its answer, and what lies there then."""
-        project = look_through((), self.place.parent / "index.json")
-        self.answers.project = project
-        self.answers.counted = {name: project.digests[name] for name in self.counted}
-        with scratch() as into, remembering(self.answers):
+        self.told.clear()
+        with scratch() as into, remembering(self.release()):
             request = {"source": "source.txt", "into": str(into), **more}
             answer = call(TARGET, request, Limits(seconds=60), environment=environment)
             assert answer["wrote"] == f"{into}/deep/out.txt" and list(answer["by"]) == [str(into)]
-            return bool(self.told[-1][1]), answer, (into / "deep/out.txt").read_text()
+            return bool(self.told[0].why), answer, (into / "deep/out.txt").read_text()
 
     def reuses(self, **more: Any) -> bool:
         ran, _, _ = self.ask(**more)
@@ -54,7 +58,11 @@ class Project:
 
     @property
     def why(self) -> str:
-        return self.told[-1][1]
+        return self.told[0].why
+
+    @property
+    def told_besides(self) -> list[tuple[str, str]]:
+        return [(step.word, step.why) for step in self.told[1:]]
 
 
 @pytest.fixture
@@ -68,7 +76,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 def test_the_same_question_is_answered_without_a_child_and_its_files_are_there(project: Project) -> None:
     first = project.ask()
     second = project.ask()
-    assert (first[0], second[0]) == (True, False) and project.told[0] == ("transforming source.txt", project.told[0][1])
+    assert (first[0], second[0]) == (True, False) and str(project.told[0]) == "net: transforming source.txt: reused"
     assert first[2] == second[2] == "source, besides"
     assert list(first[1]["by"].values()) == list(second[1]["by"].values()), "the second is the first one's answer"
 
@@ -159,17 +167,15 @@ def test_another_checkout_is_told_its_own_paths(project: Project, monkeypatch: p
     assert not ran and answer["at"] == str(other / "besides.txt")
 
 
-def test_who_watches_hears_what_the_first_child_saw(project: Project) -> None:
+def test_a_release_hears_what_the_first_child_saw(project: Project) -> None:
     project.ask()
-    with watching() as seen:
-        assert project.reuses()
-    assert str(project.place / "besides.txt") in seen.read and not seen.blind
+    assert project.reuses() and str(project.place / "besides.txt") in project.steps.seen.read
 
 
 def test_a_named_pattern_counts_whoever_reads_it(project: Project) -> None:
     (project.place / "data").mkdir()
     (project.place / "data/a.jpg").write_text("1")
-    project.answers.named = ("data/**/*.jpg",)
+    project.depends = ("data/**/*.jpg",)
     project.ask()
     assert project.reuses()
     (project.place / "data/a.jpg").write_text("2")
@@ -195,24 +201,19 @@ def test_a_file_that_is_made_or_emptied_is_not_read(project: Project) -> None:
 
 
 def test_what_a_server_sends_is_not_seen(project: Project) -> None:
-    unkept: list[str] = []
-    project.answers.tell_unkept = lambda _what, why: unkept.append(why)
     with socket.create_server(("127.0.0.1", 0)) as server:
         project.ask(connects=server.getsockname()[1])
-    assert len(unkept) == 1 and "the server 127.0.0.1:" in unkept[0]
+    ((word, why),) = project.told_besides
+    assert word == "not kept" and "the server 127.0.0.1:" in why
 
 
 def test_what_depends_is_believed_for_is_told_and_holds_for_no_other(project: Project) -> None:
-    told: list[str] = []
-    project.answers.tell_believed = lambda _what, why: told.append(why)
-    project.answers.named = ("besides.txt",)
+    project.depends = ("besides.txt",)
     starts = ["/bin/sh", "-c", "true"]
     project.ask(starts=starts)
-    assert told == ["its `depends` answers for what the process sh may have read"]
-    with watching() as seen:
-        assert project.reuses(starts=starts)
-    assert seen.hidden == {"the process sh"}
-    project.answers.named = ()
+    assert project.told_besides == [("kept", "its `depends` answers for what the process sh may have read")]
+    assert project.reuses(starts=starts) and project.steps.seen.hidden == {"the process sh"}
+    project.depends = ()
     assert not project.reuses(starts=starts) and "`depends`" in project.why
 
 
@@ -228,25 +229,23 @@ def test_what_depends_is_believed_for_is_told_and_holds_for_no_other(project: Pr
 def test_what_may_have_read_unseen_is_not_kept_unless_the_spec_names_it(
     project: Project, more: dict[str, Any], who: str
 ) -> None:
-    unkept: list[str] = []
-    project.answers.tell_unkept = lambda _what, why: unkept.append(why)
     for _ in range(2):
         assert not project.reuses(**more)
-    assert len(unkept) == 2 and f"files {who} may have read" in unkept[0] and "`depends`" in unkept[0]
-    project.answers.named = ("besides.txt",)
+        ((word, why),) = project.told_besides
+        assert word == "not kept" and f"files {who} may have read" in why and "`depends`" in why
+    project.depends = ("besides.txt",)
     assert not project.reuses(**more) and project.reuses(**more)
 
 
-@pytest.mark.usefixtures("project")
-def test_what_paddle_opens_by_itself_is_seen() -> None:
-    program = STORED / "pir/model"
-    with watching() as seen:
+def test_what_paddle_opens_by_itself_is_seen(project: Project) -> None:
+    program, seen = STORED / "pir/model", project.steps.seen
+    with remembering(project.steps):
         call(children.loads_a_program, {"program": str(program)}, imports=("paddle",))
     assert {f"{program}.json", f"{program}.pdiparams"} <= seen.read and not seen.hidden
 
 
 def test_what_is_not_known_to_depend_on_its_request_alone_always_runs(project: Project) -> None:
-    with remembering(project.answers):
+    with remembering(project.steps):
         for _ in range(2):
             assert call(children.echo, {"into": "x"}) == {"into": "x"}
     assert not project.told
