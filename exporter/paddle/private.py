@@ -111,6 +111,10 @@ NAMES: Mapping[str, Name] = {
     "op_info": Name("paddle.incubate.autograd.phi_ops_map.op_info"),
     "op_map": Name("paddle.incubate.autograd.phi_ops_map.op_map"),
     # how Paddle rewrites code, and where the code came from
+    "parameter_recorder": Name(
+        "paddle.jit.dy2static.parameter_recorder._global_parameter_recorder", ("params_dict", "tensor2value")
+    ),
+    "inplace_map": Name("paddle.jit.dy2static.parameter_recorder._global_inplace_map", ("params_dict",)),
     "ProgramTranslator": Name("paddle.jit.dy2static.program_translator.ProgramTranslator", ("get_instance",)),
     "ConcreteProgram": Name("paddle.jit.dy2static.program_translator.ConcreteProgram", ("__init__",)),
     "convert_call_func": Name(

@@ -16,6 +16,7 @@ from exporter.export.trace.layer import digests
 from exporter.export.trace.owned import refuse_strangers
 from exporter.export.trace.structure import leaves, numbered, output_names
 from exporter.export.trace.walks import walks_ended
+from exporter.paddle.unfinished import forget_unfinished_programs
 from exporter.paddle.user_line import quoted_line
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def trace(
     """
     import paddle
 
+    forget_unfinished_programs()
     bound = bind_inputs(layer, inputs)
     # Lists, not tuples: a tuple with None fails in InputSpec (3.3.1).
     shapes = [[_fixed(dim, fixed) for dim in one.shape] for one in bound]

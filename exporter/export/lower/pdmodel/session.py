@@ -16,6 +16,7 @@ from exporter.paddle.in_place import now_means, tell_of_writes
 from exporter.paddle.patches import Patches
 from exporter.paddle.programs import legacy_programs
 from exporter.paddle.refusal import CannotLower, in_full
+from exporter.paddle.unfinished import forget_unfinished_programs
 from exporter.paddle.values import is_variable
 
 _lock = threading.RLock()
@@ -69,7 +70,7 @@ def _session(target: Version | None) -> Iterator[None]:
             with fixes_in_force("pdmodel"):
                 yield
     finally:
-        _forget_program()
+        forget_unfinished_programs()
         patches.undo()
 
 
@@ -77,16 +78,3 @@ def _note(written: Any, result: Any) -> None:
     """Make what `y.tanh_()` and its kin wrote visible to later reads."""
     if is_variable(written) and is_variable(result) and written is not result:
         now_means(written, result)
-
-
-def _forget_program() -> None:
-    """Drop what dy2static recorded of a program that was not finished; of one that was, nothing is left.
-
-    It keeps parameters under the id of the program, and clears them only after a success. A later program at the same
-    address otherwise asks for parameters of the earlier model: KeyError (jit/dy2static/program_translator.py, 3.0–3.3).
-    """
-    from exporter.paddle.private import ProgramTranslator
-
-    translator: Any = ProgramTranslator.get_instance()
-    translator._params_recorder.params_dict.clear()
-    translator._inplace_map.params_dict.clear()
