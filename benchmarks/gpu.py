@@ -75,9 +75,9 @@ def make(folder: Path, names: Sequence[str]) -> int:
 
 
 def _networks() -> list[Any]:
-    from evals.zoo.networks import sequence, vision
+    from evals.zoo.families import networks_of
 
-    return [*vision(), *sequence()]
+    return [*networks_of("vision"), *networks_of("sequence")]
 
 
 def _make(network: Any, into: Path, setting: Any) -> None:

@@ -91,6 +91,6 @@ _VISION: dict[str, dict[str, Any]] = {
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (f"evals.clean.layers:{name}", said) for name, said in _LAYERS.items()},
     **{f"drill_{name}": (f"evals.drill.networks:{name}", said) for name, said in _DRILLED.items()},
-    **{f"zoo_{name}": (f"evals.zoo.sequences:{name}", said) for name, said in _ZOO.items()},
+    **{f"zoo_{name}": (f"evals.zoo.families.sequence:{name}", said) for name, said in _ZOO.items()},
     **{f"vision_{name}": (f"evals.clean.vision:{name}", said) for name, said in _VISION.items()},
 }

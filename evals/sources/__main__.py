@@ -23,7 +23,7 @@ import numpy as np
 
 from evals.zoo.children import ENVIRONMENT, preloaded
 from evals.zoo.exported import Wish, convert, spec_of
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.errors import ExporterError
 from exporter.base.readers import read
 from exporter.base.tensors import Array, load, save_scratch

@@ -15,7 +15,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from evals.zoo.clas import smallest
+from evals.zoo.families.clas import smallest
 from exporter.base.diagnostics import Severity
 from exporter.check.domain.values import Extent
 from exporter.check.inputs import Input

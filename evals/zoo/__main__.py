@@ -21,10 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evals.zoo import clas, nlp, ocr, paddlex
+from evals.zoo.checkouts import name_checkout
 from evals.zoo.children import ENVIRONMENT, preloaded
 from evals.zoo.exported import Wish
-from evals.zoo.networks import Network
+from evals.zoo.families import clas, nlp
+from evals.zoo.network import Network
 from evals.zoo.rows import GOOD, key_of, measured, read_rows, stock_is_right, well, write_rows
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting
 
@@ -35,10 +36,8 @@ PROMISED = {"pir": 1.0, "pdmodel": 0.98, "onnx": 0.96}
 def main() -> int:
     os.environ.update(SINGLE_THREAD | ENVIRONMENT)  # before Paddle is imported, here and so in every fork
     options = _options()
-    if options.ppocr:
-        os.environ[ocr.CHECKOUT] = str(options.ppocr.resolve())
-    if options.paddlex:
-        os.environ[paddlex.WHEEL] = str(options.paddlex.resolve())
+    for said in options.checkout:
+        name_checkout(said)
     families = options.families.split(",")
     _import_all(families)
     from evals.zoo import calibrated, stock
@@ -90,8 +89,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--first", action="store_true", help="of PaddleClas one architecture for each source file")
     parser.add_argument("--quick", action="store_true", help="two draws and plain differences: no verdict, in seconds")
-    parser.add_argument("--ppocr", type=Path, help="a checkout of PaddleOCR, which no wheel holds")
-    parser.add_argument("--paddlex", type=Path, help="the unpacked wheel of PaddleX")
+    parser.add_argument(
+        "--checkout", action="append", default=[], metavar="FAMILY=FOLDER", help="code that no installed package holds"
+    )
     parser.add_argument(
         "--stock",
         default="pir",

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from evals.zoo import models
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from evals.zoo.settled import settle
 
 ROWS = 16

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.errors import ExporterError, ModelError
 from exporter.export.lower.convert import Conversion, convert_all
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call

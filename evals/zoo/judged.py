@@ -13,7 +13,7 @@ from typing import Any
 from evals.zoo import stock
 from evals.zoo.children import Laps
 from evals.zoo.exported import Row, Wish, convert, refusal_of, result, spec_of
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from evals.zoo.quick import quick_stock
 from exporter.base.errors import ExporterError
 from exporter.base.numbers.golden import GoldenCase

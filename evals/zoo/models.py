@@ -9,13 +9,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from evals.zoo.networks import FAMILIES, Network
+from evals.zoo.families import FAMILIES, networks_of
+from evals.zoo.network import Network
 
 
 @cache
 def networks(family: str) -> dict[str, Network]:
     """A family's networks by key; importing it may take seconds."""
-    return {network.key: network for network in FAMILIES[family]()}
+    return {network.key: network for network in networks_of(family)}
 
 
 def found(key: str) -> Network:

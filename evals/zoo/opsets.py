@@ -25,7 +25,7 @@ from typing import Any
 from evals.zoo.children import ENVIRONMENT, preloaded
 from evals.zoo.exported import Wish, refusal_of, spec_of
 from evals.zoo.judged import row_of
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.errors import ExporterError
 from exporter.base.tensors import load_npy, recorded_inputs
 from exporter.bundle.contents import contents, with_record

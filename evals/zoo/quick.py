@@ -17,7 +17,7 @@ from evals.zoo.calibrated import drawn
 from evals.zoo.children import Laps
 from evals.zoo.exported import Row, Wish, convert, refusal_of, result, source_of, spec_of
 from evals.zoo.models import found
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.errors import ExporterError
 from exporter.base.registry import Registry
 from exporter.engines.base import Engine, EngineRefused, Runnable

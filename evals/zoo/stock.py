@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.zoo.exported import Row, Wish, refusal_of, source_of
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.errors import ExporterError
 from exporter.base.readers import read
 from exporter.base.registry import Registry

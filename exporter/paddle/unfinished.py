@@ -14,8 +14,8 @@ def forget_unfinished_programs() -> None:
     """
     from exporter.paddle.private import ProgramTranslator, inplace_map, parameter_recorder
 
-    translator: Any = ProgramTranslator.get_instance()
-    recorder: Any = parameter_recorder
-    recorder.tensor2value.clear()
-    for held in (recorder, inplace_map, translator._params_recorder, translator._inplace_map):
-        held.params_dict.clear()
+    translator = ProgramTranslator.get_instance()
+    recorders: list[Any] = [parameter_recorder, inplace_map, translator._params_recorder, translator._inplace_map]
+    for recorder in recorders:
+        recorder.params_dict.clear()
+    parameter_recorder.tensor2value.clear()

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from evals.sources.beside.converters import OPSET, Inputs
-from evals.zoo.networks import Network
+from evals.zoo.network import Network
 from exporter.base.readers import read_program
 from exporter.base.tensors import Array, load, save_scratch
 from exporter.spec.source import keys_of, read_source

@@ -1,5 +1,5 @@
 """Imports PaddleClas, for a fork server (`evals.zoo.children`)."""
 
-from evals.zoo import clas
+from evals.zoo.families import clas
 
 clas.architectures()

@@ -1,7 +1,6 @@
 """Imports what PaddleOCR's modules share, for a fork server (`evals.zoo.children`)."""
 
-from evals.zoo import ocr
+from evals.zoo.families import ocr
 
-if ocr.checkout():
-    ocr.builders()
+if ocr.builders():
     from ppocr.modeling import architectures  # noqa: F401

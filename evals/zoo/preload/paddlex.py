@@ -1,7 +1,7 @@
 """Imports what PaddleX's networks share, for a fork server (`evals.zoo.children`)."""
 
-from evals.zoo import paddlex
+from evals.zoo.families import paddlex
 
-if paddlex.wheel():
+if paddlex.builders():
     for task in sorted({entry.task for entry in paddlex.ENTRIES}):
         paddlex.modeling(task)

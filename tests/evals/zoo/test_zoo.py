@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evals.zoo import nlp, ocr, paddlex, paddlex_layers, quick, settled, table
+from evals.zoo import quick, settled, table
 from evals.zoo.__main__ import report
+from evals.zoo.checkouts import variable
+from evals.zoo.families import nlp, ocr, paddlex, paddlex_layers
 from evals.zoo.rows import key_of, read_rows, write_rows
 from tests.command import ROOT
 
@@ -85,9 +87,9 @@ def test_a_quick_look_tells_a_wrong_file_from_a_right_one(tmp_path: Path) -> Non
 def test_without_a_checkout_there_is_no_ocr_and_a_wrong_one_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(ocr.CHECKOUT, raising=False)
+    monkeypatch.delenv(variable("ocr"), raising=False)
     assert ocr.builders() == {}
-    monkeypatch.setenv(ocr.CHECKOUT, str(tmp_path))
+    monkeypatch.setenv(variable("ocr"), str(tmp_path))
     with pytest.raises(SystemExit, match=r"holds no ppocr/modeling"):
         ocr.builders()
 
@@ -95,10 +97,10 @@ def test_without_a_checkout_there_is_no_ocr_and_a_wrong_one_is_named(
 def test_without_a_wheel_there_is_no_paddlex_and_a_wrong_one_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(paddlex.WHEEL, raising=False)
+    monkeypatch.delenv(variable("paddlex"), raising=False)
     assert paddlex.builders() == {}
-    monkeypatch.setenv(paddlex.WHEEL, str(tmp_path))
-    with pytest.raises(SystemExit, match=r"name the unpacked wheel of PaddleX"):
+    monkeypatch.setenv(variable("paddlex"), str(tmp_path))
+    with pytest.raises(SystemExit, match=r"holds no paddlex/inference/models"):
         paddlex.builders()
 
 
@@ -205,7 +207,7 @@ def test_batch_norms_of_every_kind_are_settled() -> None:
 @pytest.mark.parametrize("weights", ["random", "calibrated"])
 def test_all_networks(weights: str, tmp_path: Path) -> None:
     packages = ("paddleclas", "paddleseg", "ppdet", "paddlenlp")
-    missing = [name for name in packages if find_spec(name) is None] + ([] if ocr.checkout() else [ocr.CHECKOUT])
+    missing = [name for name in packages if find_spec(name) is None] + ([] if ocr.builders() else [variable("ocr")])
     if missing:
         pytest.skip(f"{', '.join(missing)} missing: docs/zoo.md describes the environment")
     done = zoo("--json", tmp_path / "zoo.jsonl", "--weights", weights, seconds=6 * 3600)

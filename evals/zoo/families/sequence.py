@@ -6,6 +6,8 @@ import paddle
 import paddle.nn as nn
 import paddle.nn.functional as F
 
+from evals.zoo.network import BATCH, TIME, Network, Tensor, image
+
 
 class Lstm(nn.Layer):
     def __init__(self):
@@ -127,3 +129,22 @@ class Attention(nn.Layer):
             _, state = self.cell(paddle.concat([self.target(target[:, step]), context], -1), state)
             scores.append(self.head(state))
         return paddle.stack(scores, axis=1)
+
+
+def networks() -> list[Network]:
+    """Recurrent networks and transformers of our own."""
+    batch, both = {"batch": BATCH}, {"batch": BATCH, "time": TIME}
+    words = Tensor(("batch", "time"), "int64", "integers(1,50)", "words")
+    lengths = Tensor(("batch",), "int64", "integers(1,time)", "length")
+    six = Tensor(("batch", 6), "int64", "integers(1,50)", "words")
+    keys, values = (Tensor(("batch", 4, "time", 8), name=name) for name in ("keys", "values"))
+    source, target = (Tensor(("batch", 6), "int64", "integers(1,50)", name) for name in ("source", "target"))
+    return [
+        Network("sequence", "LSTM_sequence_length", Lstm, (words, lengths), both),
+        Network("sequence", "GRU_sequence_length", Gru, (words, lengths), both),
+        Network("sequence", "Transformer_encoder", Encoder, (words,), both),
+        Network("sequence", "Transformer_decoder_cache", DecoderStep, (six, keys, values), both),
+        Network("sequence", "Transformer_decoder_loop", Greedy, (six,), batch),
+        Network("sequence", "CRNN_CTC", Crnn, image(64, height=32, channels=1), batch),
+        Network("sequence", "Seq2seq_attention", Attention, (source, target), batch),
+    ]

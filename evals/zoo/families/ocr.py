@@ -1,12 +1,10 @@
 """PaddleOCR's networks by its own configuration, from a checkout: no wheel has `ppocr.modeling`.
 
-`PPOCR_CHECKOUT` (or `--ppocr`) names the folder that holds `ppocr/` and `configs/`; nothing of it is copied here.
+`--checkout ocr=FOLDER` names the folder that holds `ppocr/` and `configs/`; nothing of it is copied here.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-#: The environment variable that names the checkout; children read it too.
-CHECKOUT = "PPOCR_CHECKOUT"
+from evals.zoo.checkouts import checkout
+from evals.zoo.network import Network, Tensor
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: What each decoder puts before and after the dictionary: their number is all that a network sees of them.
@@ -61,20 +59,11 @@ CONFIGURATIONS = (
 )
 
 
-def checkout() -> Path | None:
-    """The folder that holds `ppocr/` and `configs/`; None where none is named."""
-    named = os.environ.get(CHECKOUT)
-    return Path(named) if named else None
-
-
 def builders() -> dict[Configuration, partial[Any]]:
     """A factory for each configuration; empty where no checkout is named."""
-    root = checkout()
+    root = checkout("ocr", "ppocr/modeling/architectures")
     if root is None:
         return {}
-    if not (root / "ppocr" / "modeling" / "architectures").is_dir():
-        raise SystemExit(f"{CHECKOUT}: {root} holds no ppocr/modeling; name a checkout of PaddleOCR")
-    sys.path.insert(0, str(root))
     return {configuration: partial(_build, configuration, root) for configuration in CONFIGURATIONS}
 
 
@@ -109,3 +98,11 @@ def _alphabet(content: dict[str, Any], decoder: str, root: Path) -> int:
     if content["PostProcess"].get("merge_no_span_structure"):  # one token stands for both of an empty cell
         letters = [*(letter for letter in letters if letter not in ("<td>", "<td></td>")), "<td></td>"]
     return len(letters) + _SPECIAL.get(decoder, 0)
+
+
+def networks() -> list[Network]:
+    """PaddleOCR by its own configurations, where a checkout is named."""
+    return [
+        Network("ocr", configuration.name, build, (Tensor(("batch", *configuration.image), name="x"),), calibrated=True)
+        for configuration, build in builders().items()
+    ]

@@ -6,8 +6,11 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from evals.zoo.network import Network, Tensor
 
 #: Source files whose architectures take no smaller picture than their own, most of it 224 pixels.
 _WHOLE = (
@@ -75,3 +78,21 @@ def height_and_width(name: str, factory: Callable[..., Any]) -> tuple[int, int]:
     size = int(said[1]) if said else 224
     size = _SIZES.get(file, size if file in _WHOLE else 96)
     return size, size
+
+
+#: With random weights eager RedNet is not finite, and rounding alone moves DSNet by more than a hundredth of its size.
+_CALIBRATED = ("rednet", "dsnet")
+
+
+def networks() -> list[Network]:
+    """PaddleClas 2.6.0: all that it registers."""
+    return [
+        Network(
+            "clas",
+            name,
+            partial(build, name),
+            (Tensor(("batch", 3, *height_and_width(name, factory))),),
+            calibrated=source(factory) in _CALIBRATED,
+        )
+        for name, factory in architectures().items()
+    ]

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evals.zoo.network import BATCH, TIME, Network, Tensor
+
 #: What `import paddlenlp` loads and no model calls.
 _CLIENTS = frozenset({"aistudio_sdk", "datasets", "fastapi", "huggingface_hub", "paddlefsl", "uvicorn", "visualdl"})
 
@@ -152,3 +154,18 @@ TRANSFORMERS = (
     *(_fixed(model) for model in _FIXED.split()),
     *(_transformer(model, "input_ids decoder_input_ids") for model in _PAIRS.split()),
 )
+
+
+def networks() -> list[Network]:
+    """PaddleNLP 2.8.1: transformers of two layers."""
+
+    def of(transformer: Transformer) -> Network:
+        shape: tuple[int | str, ...] = (2, 6) if transformer.fixed else ("batch", "time")
+        inputs = tuple(
+            Tensor(shape, "int64", "integers(0,2)" if "type" in name else "integers(3,100)", name)
+            for name in transformer.inputs
+        )
+        dims = {} if transformer.fixed else {"batch": BATCH, "time": TIME}
+        return Network("nlp", transformer.name, transformer.build, inputs, dims)
+
+    return [of(transformer) for transformer in TRANSFORMERS]

@@ -6,6 +6,7 @@ from typing import Any
 
 import paddle
 
+from evals.zoo.network import Network, Tensor
 from evals.zoo.settled import settle
 
 
@@ -100,3 +101,18 @@ def yolov3_heads() -> Heads:
 
 def picodet_heads() -> Heads:
     return Heads(picodet())
+
+
+def networks() -> list[Network]:
+    """PaddleDetection 2.6.0, with the pre- and post-processing that it exports, and as heads."""
+    picture = Tensor(("batch", 3, 160, 160), name="image")
+    sizes = Tensor(("batch", 2), values="integers(160,161)", name="im_shape")
+    scales = Tensor(("batch", 2), values="integers(1,2)", name="scale_factor")
+    # PicoDet's head takes the batch from its feature maps as a number.
+    fixed = tuple(Tensor((2, *given.shape[1:]), given.dtype, given.values, given.name) for given in (picture, scales))
+    return [
+        Network("det", "YOLOv3_MobileNet", yolov3, (picture, sizes, scales)),
+        Network("det", "PicoDet_LCNet", picodet, fixed, {}),
+        Network("det", "YOLOv3_MobileNet_heads", yolov3_heads, (picture,)),
+        Network("det", "PicoDet_LCNet_heads", picodet_heads, fixed[:1], {}),
+    ]

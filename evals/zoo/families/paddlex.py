@@ -1,6 +1,6 @@
 """The networks that PaddleX 3.7.2 carries as layers, from its wheel alone: PP-OCRv5 and v6, SLANeXt, RT-DETR and more.
 
-`PADDLEX_WHEEL` (or `--paddlex`) names the unpacked wheel, the folder that holds `paddlex/`; nothing of it is copied
+`--checkout paddlex=FOLDER` names the unpacked wheel, the folder that holds `paddlex/`; nothing of it is copied
 here. `import paddlex` itself would load OpenCV, pipelines and clients of model hubs, none of which a layer calls: only
 the packages around `modeling/` are imported, each under its own name, their parents without their `__init__`.
 """
@@ -8,22 +8,19 @@ the packages around `modeling/` are imported, each under its own name, their par
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evals.zoo import paddlex_layers as layers
-
-#: The environment variable that names the unpacked wheel; children read it too.
-WHEEL = "PADDLEX_WHEEL"
+from evals.zoo.checkouts import checkout
+from evals.zoo.families import paddlex_layers as layers
+from evals.zoo.network import Network, Tensor
 
 _MODELS = "paddlex.inference.models"
 _PARENTS = ("paddlex", "paddlex.inference", _MODELS)
@@ -224,21 +221,12 @@ ENTRIES = (
 )  # fmt: skip
 
 
-def wheel() -> Path | None:
-    """The folder that holds `paddlex/`; None where none is named."""
-    path = os.environ.get(WHEEL)
-    return Path(path) if path else None
-
-
 def builders() -> dict[Entry, partial[Any]]:
     """A factory for each network; empty where no wheel is named."""
-    root = wheel()
+    # the package reads its version from the metadata beside it
+    root = checkout("paddlex", "paddlex/inference/models")
     if root is None:
         return {}
-    if not (root / "paddlex" / "inference" / "models").is_dir():
-        raise SystemExit(f"{WHEEL}: {root} holds no paddlex/inference/models; name the unpacked wheel of PaddleX")
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))  # the package reads its version from the metadata beside it
     for name in (*_PARENTS, *(f"{_MODELS}.{task}" for task in {entry.task for entry in ENTRIES})):
         if name not in sys.modules:
             package = types.ModuleType(name)
@@ -263,3 +251,18 @@ def _build(entry: Entry) -> Any:
         bias = network.get_sublayer(entry.chooses).bias
         bias.set_value(2 * draw.standard_normal(bias.shape).astype("float32"))
     return entry.layer(network)
+
+
+def networks() -> list[Network]:
+    """PaddleX 3.7.2, where its wheel is named."""
+    return [
+        Network(
+            "paddlex",
+            entry.name,
+            build,
+            tuple(Tensor(tensor.shape, tensor.dtype, tensor.values) for tensor in entry.inputs),
+            entry.dims,
+            calibrated=True,
+        )
+        for entry, build in builders().items()
+    ]
