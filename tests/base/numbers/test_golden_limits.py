@@ -14,6 +14,7 @@ from exporter.base.numbers.golden import (
     MANY,
     OTHER_ROUNDING,
     THREADS,
+    ZERO,
     GoldenCase,
     GoldenOutput,
     is_argmax,
@@ -151,6 +152,25 @@ def test_near_the_denormals_nothing_is_proven(largest: float, shut: bool) -> Non
     assert ("is zero or near the denormals" in found.gate) == shut and found.scale == norms(truth)
     found = read(truth[INDEX], truth[INDEX], INDEX, whole=truth, scale_max=SMALLEST_SCALE * 0.999, scale_l2=1.0)
     assert bool(found.gate) == shut, "the sample may show more than is said"
+
+
+@pytest.mark.parametrize("kind", ["sized", "settled"])
+@pytest.mark.parametrize(
+    ("eager", "truth", "zero"),
+    [([0.0, 0.0], [0.0, 0.0], True), ([0.0, 1.0], [0.0, 0.0], False), ([0.0, 0.0], [0.0, 1.0], False)],
+)
+def test_any_number_is_infinitely_far_from_zeros_that_no_input_decides(
+    kind: str, eager: list[float], truth: list[float], zero: bool
+) -> None:
+    found = read(np.array(eager), np.array(truth), **{kind: True}, e_ref_max=1.0, e_ref_l2=1.0)
+    assert found.scale == norms(np.array(truth)) and (found.e_ref == (0.0, 0.0)) is zero
+    said = dict.fromkeys(("scale_max", "scale_l2"), 9.0)
+    assert read(np.zeros(2), np.zeros(2), **{kind: True}, **said).scale == (0.0, 0.0), "whatever is said"
+
+
+def test_sizes_excuse_no_number_near_the_denormals() -> None:
+    small = np.array([1e-38, 2e-38])
+    assert read(small, small, sized=True).gate == ZERO.format(2e-38)
 
 
 @pytest.mark.parametrize(("e_ref", "shut"), [(0.0025, False), (0.00251, True), (0.0027, True), (0.001, False)])

@@ -134,6 +134,10 @@ class TestDraws:
         first, again = output([[3, 4]]), output([[5, 6]])
         other = output([[7, 8], [9, 1]], draw="1")
         assert list(draws(cases(shut, empty, first, again, other))["y"].outputs) == ["c", "e"]
+        unsized = replace(output([[0, 0]]), scale=(0.0, 0.0))
+        assert list(draws(cases(unsized, first, other))["y"].outputs) == ["b", "c"], "nothing measures its errors"
+        half = replace(first, scale=(first.scale[0], 0.0))
+        assert list(draws(cases(half, other))["y"].outputs) == ["a", "b"]
 
     def test_none_where_there_are_no_two(self) -> None:
         assert draws(apart([[1, 2]])) == {} and draws(apart([[1, 2]], [[1, 2]])) == {}
