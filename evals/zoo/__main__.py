@@ -27,10 +27,11 @@ from evals.zoo.exported import Wish
 from evals.zoo.families import clas, nlp
 from evals.zoo.network import Network
 from evals.zoo.rows import GOOD, key_of, measured, read_rows, stock_is_right, well, write_rows
+from evals.zoo.table import headline
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting
 
 #: The least share that passes, by format, of the networks that stock PIR exports rightly (of all, without stock).
-PROMISED = {"pir": 1.0, "pdmodel": 0.98, "onnx": 0.96}
+PROMISED = {"pir": 0.99, "pdmodel": 0.99, "onnx": 0.97}
 
 
 def main() -> int:
@@ -166,6 +167,7 @@ def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
     checks, matches = sum(file["checks"] for file in files), sum(file["matches"] for file in files)
     many = len({(row["family"], row["name"]) for row in rows})
     print(f"{matches} of {checks} checks (network, engine, case, output) match, on {many} networks")
+    print("\n".join(headline(rows)))
     return code
 
 

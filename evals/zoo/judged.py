@@ -12,6 +12,7 @@ from typing import Any
 
 from evals.zoo import stock
 from evals.zoo.children import Laps
+from evals.zoo.eager import eager_failure
 from evals.zoo.exported import Row, Wish, convert, refusal_of, result, spec_of
 from evals.zoo.network import Network
 from evals.zoo.quick import quick_stock
@@ -38,11 +39,12 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return result(wish, {name: refusal_of(error) for name in wish.formats}, {})
+            return result(wish, {name: refusal_of(error) for name in wish.formats}, {}, eager=error.what)
         conversion, rows = convert(spec, draft, setting)
         laps.end("convert")
         if conversion is None:
-            return result(wish, rows, quick_stock(network, spec, wish, draft / "stock", setting))
+            beside = quick_stock(network, spec, wish, draft / "stock", setting)
+            return result(wish, rows, beside, **eager_failure(network, spec, setting))
         spec = spec.model_copy(update={"formats": tuple(artifact.format for artifact in conversion.artifacts)})
         content = contents(spec, conversion, Hashed.of(draft).files, None)
         try:

@@ -15,6 +15,7 @@ import numpy as np
 from evals.zoo import stock
 from evals.zoo.calibrated import drawn
 from evals.zoo.children import Laps
+from evals.zoo.eager import eager_failure
 from evals.zoo.exported import Row, Wish, convert, refusal_of, result, source_of, spec_of
 from evals.zoo.models import found
 from evals.zoo.network import Network
@@ -42,7 +43,7 @@ def quick(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return result(wish, {name: refusal_of(error) for name in wish.formats}, {})
+            return result(wish, {name: refusal_of(error) for name in wish.formats}, {}, eager=error.what)
         conversion, rows = convert(spec, draft, setting)
         laps.end("convert")
         made = conversion.artifacts if conversion else ()
@@ -50,7 +51,8 @@ def quick(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         laps.end("compare")
         beside = quick_stock(network, spec, wish, draft / "stock", setting)
         laps.end("stock")
-        return result(wish, rows, beside, processor=laps.seconds)
+        failure = {} if made else eager_failure(network, spec, setting)
+        return result(wish, rows, beside, processor=laps.seconds, **failure)
 
 
 def quick_stock(network: Network, spec: Spec, wish: Wish, folder: Path, setting: Setting) -> dict[str, Row]:

@@ -46,6 +46,25 @@ def measured(*, quick: bool) -> dict[str, str]:
     }
 
 
+def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a network and weights: one by the verdict before a quick one, and of two of the same kind the later."""
+    kept: dict[Key, dict[str, Any]] = {}
+    for row in rows:
+        before = kept.get(key_of(row), row)
+        if not (_is_quick(row) and not _is_quick(before)):
+            kept[key_of(row)] = row
+    return list(kept.values())
+
+
+def _is_quick(row: dict[str, Any]) -> bool:
+    return bool(row.get("by", "verdict") == "quick")
+
+
+def runs_eagerly(row: dict[str, Any]) -> bool:
+    """Whether eager mode can run the network: what it cannot run is nobody's to export."""
+    return "eager" not in row
+
+
 def stock_is_right(row: dict[str, Any]) -> bool:
     """Whether `jit.save` alone writes a file that computes what eager computes."""
     return row["stock"].get("pir", {}).get("word") in GOOD
