@@ -56,11 +56,16 @@ def _calibrated(network: Network) -> Any:
 def drawn(network: Network, index: int, draw: np.random.Generator, sizes: Mapping[str, int]) -> Any:
     """Values of one input at these sizes of the named dims."""
     tensor = network.inputs[index]
-    shape = [sizes[size] if isinstance(size, str) else size for size in tensor.shape]
+    shape = [_number(size, sizes) for size in tensor.shape]
     if tensor.values == "normal":
         return draw.standard_normal(shape).astype(tensor.dtype)
     kind, _, bounds = tensor.values.rstrip(")").partition("(")
     if kind == "uniform":
         return draw.uniform(*map(float, bounds.split(",")), shape).astype(tensor.dtype)
-    low, high = (int(sizes.get(word, word)) for word in bounds.split(","))
+    low, high = (_number(word, sizes) for word in bounds.split(","))
     return draw.integers(low, high, shape).astype(tensor.dtype)
+
+
+def _number(said: int | str, sizes: Mapping[str, int]) -> int:
+    """A number, a named dim, or a dim with a number added (`past+1`)."""
+    return sum(int(sizes.get(part, part)) for part in str(said).split("+"))

@@ -1,0 +1,5 @@
+"""Imports the files of PaddleTS's networks, for a fork server (`evals.zoo.children`)."""
+
+from evals.zoo.families import series
+
+series.modules()
