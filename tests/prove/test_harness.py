@@ -233,6 +233,29 @@ class TestWhatAChildIsAsked:
         assert replace(made, device="gpu:0").bounded(RUN, asked) is asked, "on a GPU other things count"
         assert bench(tmp_path).bounded(RUN, asked) is asked, "nothing is recorded"
 
+    @pytest.mark.parametrize(("more", "times"), [({}, 1), ({"times": 3}, 3)])
+    def test_a_child_is_bounded_by_how_often_it_runs_the_recorded_cases(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, int], times: int
+    ) -> None:
+        costs = {"onnx/onnxruntime": {"seconds": 4.0, "megabytes": 128}}
+        limits: list[Limits] = []
+        monkeypatch.setattr(EngineJob, "run", lambda _, __, setting: limits.append(setting.limits) or EngineAnswer())
+        run_engine(bench(tmp_path, costs=costs, **more), RUN, Setting())
+        assert [limit.beyond for limit in limits] == [beyond(costs["onnx/onnxruntime"], times)]
+
+    @pytest.mark.parametrize(
+        ("feeds", "said", "ran"),
+        [({}, "verifying", ["onnx/onnxruntime"]), ({"state": "y"}, "decoding 3 steps with", [])],
+    )
+    def test_it_is_told_what_runs_and_of_cases_that_stand_for_themselves_how_long_it_took(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, feeds: dict[str, str], said: str, ran: list[str]
+    ) -> None:
+        sentences: list[str] = []
+        heard: list[dict[str, Any]] = []
+        monkeypatch.setattr(EngineJob, "run", lambda *_: EngineAnswer())
+        run_engine(bench(tmp_path, feeds=feeds), RUN, Setting(say=sentences.append, on_event=heard.append))
+        assert sentences == [f"{said} onnx by onnxruntime"] and [event["ran"] for event in heard] == ran
+
     def test_the_largest_artifact_and_the_goldens_have_a_size(self, tmp_path: Path) -> None:
         made = bench(tmp_path)
         assert made.megabytes() == 0, "what is missing has none"

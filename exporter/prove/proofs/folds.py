@@ -89,7 +89,7 @@ def _channels(shape: tuple[int, ...], vectors: Sequence[Array]) -> Iterator[tupl
         yield shape[axis], partial(_along, axis)
     for size in sorted({vector.size for vector in vectors}):
         groups = size // shape[1]
-        if groups > 1 and size % shape[1] == 0 and shape[0] % groups == 0:
+        if groups and size % shape[1] == 0 and shape[0] % groups == 0:
             yield size, partial(_in_groups, groups)
 
 

@@ -118,6 +118,11 @@ class TestTooFar:
         assert furthest(given(RIGHT), turned(2, 3), PLAIN, PIR)[0].endswith("(batch=2, in every draw) from")
         assert furthest(given(RIGHT), turned(0, 3), PLAIN, PIR) == ("", 0.0)
 
+    def test_a_size_may_have_a_single_draw(self) -> None:
+        right, wrong = ({"batch=4": [{"y": value}]} for value in (RIGHT[0], -RIGHT[0]))
+        assert furthest(right, right, PLAIN, PIR) == ("", 0.0)
+        assert furthest(right, wrong, PLAIN, PIR)[0].endswith("(batch=4, in every draw) from")
+
     def test_in_low_precision_all_draws_are_needed(self) -> None:
         assert furthest(given(RIGHT), turned(2, 3), LOW, PLAIN) == ("", 0.0)
         three, wrong = ({**of, "batch=9": of["batch=2"]} for of in (given(RIGHT), turned(2, 3)))
@@ -246,7 +251,10 @@ class TestTheRuns:
         assert {(one.outcome, one.reason) for one in found.values()} == {(Outcome.MATCH, "")}
         assert len(found) == len(asked) == 2
 
-    @pytest.mark.parametrize(("wrong", "outcome"), [("every", Outcome.MISMATCH), ("first", Outcome.MATCH)])
+    @pytest.mark.parametrize(
+        ("wrong", "outcome"),
+        [("every", Outcome.MISMATCH), ("first", Outcome.MATCH), ("another size", Outcome.MATCH)],
+    )
     def test_what_is_wrong_at_one_size_alone_is_drawn_again_there(
         self, wrong: str, outcome: Outcome, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -259,7 +267,8 @@ class TestTheRuns:
             drawn.append(inputs)
             for at, case in enumerate(job.cases):
                 x = inputs[f"{case.recorded}/input/x"]
-                flips = len(x) == 3 and place == 1 and (turn == 0 or wrong == "every")
+                size = 2 if turn == 1 and wrong == "another size" else 3
+                flips = len(x) == size and place == 1 and (turn == 0 or wrong != "first")
                 save(into / f"{at}.safetensors", {"y": -x if flips else x})
             return EngineAnswer()
 

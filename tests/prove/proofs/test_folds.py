@@ -157,11 +157,21 @@ def test_epsilon_follows_from_weights_above_the_smallest_scale() -> None:
     weight = (1.05 * SMALLEST_SCALE / factor).astype("float32").reshape(4, 1, 1, 1) * np.ones((4, 3, 1, 1), "float32")
     assert once(weight, factor) is Fold.PROVEN
     assert once(weight / 2, factor) is Fold.WRONG, "no usual epsilon, and none that the weights tell"
+    variance = np.full(4, 1 - 7e-4)  # so that the factor is the scale of 1
+    parts = (np.full((4, 3, 1, 1), SMALLEST_SCALE), np.ones(4), variance)
+    trained = {digest(value): value for value in parts}
+    judged = judge_folds({"w": parts[0]}, {"w": list(trained)}, trained)
+    assert judged == {"w": Fold.WRONG}, "the smallest scale itself tells none"
 
 
 @pytest.mark.parametrize(("off", "near"), [(2.0**-20, True), (1.0625 * 2.0**-20, False)])
 def test_a_number_may_be_off_by_a_few_roundings_of_its_parts(off: float, near: bool) -> None:
     assert folds._near(np.ones(2) + off, np.ones(2), np.ones(2)) is near
+
+
+@pytest.mark.parametrize(("off", "near"), [(2.0**-148, True), (2.0**-147, False)])
+def test_near_zero_it_may_be_off_by_two_of_float32_s_least_steps(off: float, near: bool) -> None:
+    assert folds._near(np.array([off]), np.zeros(1), np.zeros(1)) is near
 
 
 def test_a_vector_of_another_size_is_no_reason_to_split_the_inputs() -> None:
@@ -170,6 +180,23 @@ def test_a_vector_of_another_size_is_no_reason_to_split_the_inputs() -> None:
     trained = {digest(value): value for value in (weight, three, NORM["a"], NORM["v"])}
     stored = {"w.folded": weight * np.array([1, 2, 3], "float32").reshape(3, 1, 1, 1)}
     assert judge_folds(stored, {"w.folded": sorted(trained)}, trained) == {"w.folded": Fold.WRONG}
+
+
+@pytest.mark.parametrize(("shape", "size"), [((4, 2, 1, 1), 5), ((6, 5, 1, 1), 12), ((4, 2, 1, 1), 0)])
+def test_only_groups_of_as_many_outputs_as_the_weight_holds_split_the_inputs(shape: tuple[int, ...], size: int) -> None:
+    weight, other = RNG.normal(size=shape).astype("float32"), np.ones(size, "float32")
+    trained = {digest(value): value for value in (weight, other, NORM["a"])}
+    assert judge_folds({"w": weight * 2}, {"w": sorted(trained)}, trained) == {"w": Fold.WRONG}
+
+
+def test_groups_may_have_more_inputs_than_there_are_outputs() -> None:
+    """Nine inputs in three groups, each of which gives two outputs."""
+    weight = RNG.normal(size=(9, 2, 1, 1)).astype("float32")
+    scale, variance = (RNG.uniform(0.5, 2, 6).astype("float32") for _ in range(2))
+    factor = (scale / np.sqrt(variance + 1e-5)).reshape(3, 1, 2, 1, 1)
+    stored = (weight.reshape(3, 3, 2, 1, 1) * factor).astype("float32").reshape(weight.shape)
+    trained = {digest(value): value for value in (weight, scale, variance)}
+    assert judge_folds({"w": stored}, {"w": sorted(trained)}, trained) == {"w": Fold.PROVEN}
 
 
 def test_a_part_that_is_not_at_hand_proves_nothing() -> None:

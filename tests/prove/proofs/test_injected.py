@@ -39,7 +39,10 @@ def spread() -> bytes:
 
 
 def test_noise_is_blamed_on_what_gives_it_and_not_on_the_layer_behind(tmp_path: Path) -> None:
-    details = dict(int8.write(order(tmp_path, spread())))
+    nameless = onnx.ModelProto.FromString(spread())  # as other converters may leave the nodes
+    for node in nameless.graph.node:
+        node.ClearField("name")
+    details = dict(int8.write(order(tmp_path, nameless.SerializeToString())))
     inputs = np.random.default_rng(5).standard_normal((8, 16)).astype("float32")
     save(tmp_path / "golden.safetensors", {"batch=4/input/x": inputs})
     plain, low = stored(tmp_path, "onnx", {}), stored(tmp_path, "onnx-int8", details)
@@ -49,7 +52,7 @@ def test_noise_is_blamed_on_what_gives_it_and_not_on_the_layer_behind(tmp_path: 
     assert "rounding the weights of one alone" in heard
     assert {"the weights of one", "the weights of two", "the input x"} < set(sources.ratios["y"])
     assert sources.worst("y").startswith(
-        "most of the noise arises in what Concat.0 gives: this alone, rounded, leaves "
+        "most of the noise arises in what Concat.2 gives: this alone, rounded, leaves "
     )
     alone = subject(low, folder=tmp_path).bench()
     assert sources_of_noise(alone, low, Setting()) == Sources(), "there is no float32 to put a rounding into"
@@ -174,22 +177,32 @@ def test_what_the_low_file_does_not_round_is_left_alone() -> None:
     ]
 
 
-def test_a_constant_that_is_handed_on_as_it_is_stored_is_not_rounded() -> None:
+def test_a_constant_that_is_taken_or_handed_on_as_it_is_stored_is_not_rounded() -> None:
     plain, low = both()
     nodes = {node.name: node for node in low.graph.node}
     nodes["shift.dq"].CopyFrom(helper.make_node("Identity", ["shift.codes"], ["shiftr"], "shift.dq"))
+    nodes["last"].input[1] = "two.half"
     places = [place for place, _ in injected._roundings(plain, low)]
-    assert "the weights of one" in places and "the constant of add" not in places
+    assert "the weights of one" in places and not {"the constant of add", "the weights of two"} & {*places}
+
+
+def test_what_the_plain_file_computes_is_no_constant_of_it() -> None:
+    plain, low = both()
+    plain.graph.node.insert(0, helper.make_node("Identity", ["shift"], ["shift.made"], "maker"))
+    {node.name: node for node in plain.graph.node}["add"].input[1] = "shift.made"
+    places = [place for place, _ in injected._roundings(plain, low)]
+    assert "what maker gives" in places and "the constant of add" not in places
 
 
 def test_the_measurement_may_take_as_long_as_four_hundred_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[Limits] = []
-    monkeypatch.setattr(injected, "call", lambda _job, _request, limit, **_: limits.append(limit))
+    asked: list[tuple[Limits, tuple[str, ...]]] = []
+    monkeypatch.setattr(injected, "call", lambda _job, _request, limit, *, imports, **_: asked.append((limit, imports)))
     costs = {"onnx/onnxruntime": {"seconds": 100.0, "megabytes": 512.0}}
     plain = Artifact("onnx", "fp32", ("onnx/model.onnx",), ("x",), ("y",), ("y",))
     low = replace(plain, precision="int8", files=("onnx-int8/model.onnx",))
     sources_of_noise(subject(plain, low, folder=tmp_path, costs=costs).bench(), low, Setting())
-    assert [limit.beyond for limit in limits] == [beyond(costs["onnx/onnxruntime"], 400)]
+    ((limit, imports),) = asked
+    assert limit.beyond == beyond(costs["onnx/onnxruntime"], 400) and imports == ("onnx", "onnxruntime")
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -223,7 +236,7 @@ def test_where_nothing_can_be_measured_nothing_is_told(tmp_path: Path, monkeypat
     assert sources_of_noise(replace(bench, cases=()), low, Setting()) == Sources()
     said: list[str] = []
     with monkeypatch.context() as patched:
-        patched.setattr(injected, "_NEEDS", ("a_package_that_is_not_here",))
+        patched.setattr(injected, "_NEEDS", ("numpy", "a_package_that_is_not_here"))
         assert sources_of_noise(bench, low, Setting(say=said.append)) == Sources() and not said
     pir = replace(plain, format="pir"), replace(low, format="pir")
     assert sources_of_noise(subject(*pir, folder=tmp_path).bench(), pir[1], Setting()) == Sources()

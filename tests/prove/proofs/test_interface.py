@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import Artifact
+from exporter.prove.proofs.kinds import interface
 from exporter.prove.proofs.kinds.interface import plugin, prove_declared
 from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.spec.model import Spec
@@ -111,8 +112,16 @@ def test_what_no_value_decides_in_the_model_none_decides_in_the_file(
     assert (found.reason, found.outcome) == (reason, Outcome.MISMATCH if reason else Outcome.MATCH)
 
 
-def _asked(made: Artifact, folder: Path) -> Evidence:
-    subject_ = subject(made, of=spec(inputs=INPUTS, dims=DIMS), outputs=OUTPUTS, folder=folder)
+def test_of_a_kind_of_file_that_is_not_followed_nothing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interface, "reach", lambda _: None)
+    made = replace(written(tmp_path), outputs=("y", "z"), native_outputs=("y", "z"))
+    assert _asked(made, tmp_path, constants=("y",)).outcome is Outcome.MATCH
+
+
+def _asked(made: Artifact, folder: Path, **more: Any) -> Evidence:
+    subject_ = subject(made, of=spec(inputs=INPUTS, dims=DIMS), outputs=OUTPUTS, folder=folder, **more)
     (evidence,) = plugin.prove([claim("interface", PLAIN, engine="")], harness(subject_)).values()
     return evidence
 
@@ -156,6 +165,14 @@ def test_a_file_may_leave_open_what_is_fixed_and_the_sizes_of_outputs_are_seen_e
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
     assert proved(tmp_path, **changed).outcome is Outcome.MATCH
+
+
+@pytest.mark.parametrize(("size", "outcome"), [(9, Outcome.MATCH), (8, Outcome.MISMATCH), (7, Outcome.MISMATCH)])
+def test_what_is_promised_of_a_fixed_dim_and_some_more_may_be_declared_as_a_number(
+    tmp_path: Path, size: int, outcome: Outcome
+) -> None:
+    longer = spec(inputs={**INPUTS, "x": {"dtype": "float32", "shape": ["batch", 3, "seq+1"]}}, dims=DIMS)
+    assert proved(tmp_path, longer, x=(FLOAT, ["batch", 3, size])).outcome is outcome
 
 
 def test_the_order_is_free(tmp_path: Path) -> None:

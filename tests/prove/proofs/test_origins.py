@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from exporter.base.numbers.norms import SMALLEST_SCALE
 from exporter.base.tensors import Array, digest, save
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.stored import stored_digests
@@ -144,7 +145,7 @@ class TestParts:
         """Every digest is made right again, so that nothing but the arithmetic shows it."""
         artifact, trained = folded
         path = tmp_path / artifact.main
-        model = onnx.load(path)
+        model, sound = onnx.load(path), onnx.load(path)
         stored = next(tensor for tensor in model.graph.initializer if tensor.name == "w.folded")
         wrong = numpy_helper.to_array(stored).copy()
         wrong.flat[1] += 0.5
@@ -159,6 +160,10 @@ class TestParts:
         computed = replace(resealed, details={**resealed.details, "computed": ["w.folded", "another"]})
         found = proved(computed, folder=tmp_path, parameters=trained, checkpoint=checkpoint)
         assert found.outcome is Outcome.MATCH and "1 folded out of trained ones, not computed again" in found.reason
+        right = replace(artifact, details={**artifact.details, "computed": ["w.folded", "another"]})
+        onnx.save(sound, path)
+        found = proved(right, folder=tmp_path, parameters=trained, checkpoint=checkpoint)
+        assert self.AGAIN in found.reason, "what a fold gives all the same is computed again"
 
     def test_of_both_together(self, folded: Any, tmp_path: Path) -> None:  # noqa: F811
         artifact, trained = folded
@@ -197,6 +202,14 @@ class TestRounded:
         just = np.array([[40.0, HALF_STEP, -3.0]])
         assert self.judged(just, self.codes(np.array([[40.0, 0.0, -3.0]])), np.ones(1)) == ""
 
+    def test_a_weight_without_scales_is_fp16(self) -> None:
+        layer, half = {"weight": "w", "codes": "c", "scales": ""}, self.WEIGHT.astype("float16")
+        exact = {"w": self.WEIGHT.astype("float32")}
+        assert _not_rounded(exact, {"c": half}, layer) == ""
+        assert _not_rounded(exact, {"c": half * 2}, layer) == "it is not the nearest fp16"
+        wide = _not_rounded(exact, {"c": half.astype("float32")}, layer)
+        assert wide == "it has no scales, and is not fp16, but float32"
+
     def test_codes_have_8_bits_and_numbers(self) -> None:
         wide = self.codes(self.WEIGHT).astype("int16")
         assert self.judged(self.WEIGHT, wide, np.ones(2)) == "its codes are int16, and not of 8 bits"
@@ -219,6 +232,9 @@ class TestRounded:
         small = np.array([[2.0, 1.0, 0.0], [100.0, 0.0, -50.0]])
         assert self.judged(small, self.codes(small), np.ones(1)) == "", "one step for all channels"
         assert self.judged(small, self.codes(small), np.ones(2)).startswith("its largest number")
+        for largest, said in ((1.0, ""), (1.05, "its largest number is less than 31 steps")):
+            dead = np.array([[largest, 0.0, 0.0]]) * SMALLEST_SCALE
+            assert self.judged(dead, self.codes(dead / SMALLEST_SCALE), np.array([largest * SMALLEST_SCALE])) == said
         tiny = np.array([[0.5, 0.25, 0.0]])
         assert self.judged(tiny, np.array([[2, 1, 0]], "int8"), np.array([0.25])).startswith("its largest number")
 
@@ -245,9 +261,13 @@ def test_only_weights_that_full_precision_stores_are_proven(tmp_path: Path) -> N
     whole = stored(tmp_path, {"w": weight, "z": weight, **table})
     beside = stored(tmp_path, {**values, **table}, "onnx-int8", precision="int8", details=low.details)
     assert prove_rounded(beside, whole, tmp_path).outcome is Outcome.MATCH, "full precision has them as well"
+    for before in ({}, {"table": weight}):
+        plain = stored(tmp_path, {"w": weight, "z": weight, **before})
+        found = prove_rounded(beside, plain, tmp_path)
+        assert found.reason == "tensor 'table' is int8, and no layer is said to be rounded to it"
     plain = stored(tmp_path, {"w": weight, "z": weight})
-    found = prove_rounded(beside, plain, tmp_path)
-    assert found.reason == "tensor 'table' is int8, and no layer is said to be rounded to it"
+    activated = replace(beside, details={**low.details, "activations": "int8"})
+    assert prove_rounded(activated, plain, tmp_path).outcome is Outcome.MATCH, "constants that layers take are rounded"
     low = stored(tmp_path, values, "onnx-int8", precision="int8", details={"layers": layers})
     off = replace(low, details={"layers": {"one": {**layers["one"], "scales": "z"}}})
     found = prove_rounded(off, plain, tmp_path)

@@ -58,6 +58,7 @@ def test_where_weights_alone_are_low_nothing_is_added_in_pairs(tmp_path: Path) -
     assert all(layer.get("input", "") == "" for layer in low.details["layers"].values())
     evidence, notes = prove_pairs(low, tmp_path, "any", in_16_bits=True)
     assert (evidence.outcome, evidence.elements, notes) == (Outcome.MATCH, FIRST.size + SECOND.size, [])
+    assert evidence.provider == "by arithmetic"
     layers = low.details["layers"]
     mixed = {name: {**layer, "input": "x" if name == min(layers) else ""} for name, layer in layers.items()}
     assert len(layers) > 1
@@ -67,7 +68,11 @@ def test_where_weights_alone_are_low_nothing_is_added_in_pairs(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("in_16_bits", [True, False])
-@pytest.mark.parametrize("details", [{"cpu": {"asked": "vnni"}}, {}], ids=["as the file says", "by other means"])
+@pytest.mark.parametrize(
+    "details",
+    [{"cpu": {"asked": "vnni"}}, {}, {"layers": {"one": {"codes": "one.w_0_quantized"}}}],
+    ids=["as the file says", "by other means", "as if weights alone were low"],
+)
 def test_a_file_that_would_overflow_breaks_the_promise_on_every_cpu(
     tmp_path: Path, details: dict[str, Any], in_16_bits: bool
 ) -> None:
