@@ -44,3 +44,17 @@ def test_what_a_layer_gives_is_a_tensor(name: str, tmp_path: Path) -> None:
         "        return paddle.to_tensor(np.sort(y))\n"
     )
     assert [finding.code for finding in check([str(tmp_path / "net.py")])] == ["EX113"]
+
+
+def test_a_cache_of_attention_is_a_tuple_and_no_layer(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import paddle\nfrom paddle import nn\n\n\n"
+        "class Net(nn.Layer):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.attention = nn.MultiHeadAttention(8, 2)\n\n"
+        "    def forward(self, x, key, value):\n"
+        "        grows = nn.MultiHeadAttention.Cache(key, value)\n"
+        "        stays = self.attention.StaticCache(key, value)\n"
+        "        x, grown = self.attention(x, x, x, None, grows)\n"
+        "        return self.attention(x, x, x, None, stays)[0], grown.k\n"
+    )
+    assert [finding.code for finding in check([str(tmp_path / "net.py")])] == []

@@ -45,8 +45,8 @@ def _before(outputs: list[Any]) -> set[str]:
 
 
 def _read(operator: Any) -> Iterator[Any]:
-    """What an operator reads, within its blocks too."""
-    yield from operator.operands_source()
+    """What an operator reads, within its blocks too; an operand that it does without, as a seed, is no value."""
+    yield from (value for value in operator.operands_source() if value.initialized())
     for block in operator.blocks():
         for inner in block.ops:
             yield from _read(inner)

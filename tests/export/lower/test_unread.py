@@ -17,6 +17,10 @@ import paddle
 
 
 class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dropout = paddle.nn.Dropout(0.5)  # an operator that does without one of its operands, the seed
+
     def forward(self, used, looped, unused, lost):
         given = {"used": used, "looped": looped, "unused": unused, "lost": lost}
         return self.pick(given)
@@ -27,7 +31,7 @@ class Net(paddle.nn.Layer):
         while count < 2:
             count = count + given["looped"].sum().abs() + 1.0
         kept = paddle.zeros([3])
-        kept[0] = given["used"].sum()
+        kept[0] = self.dropout(given["used"]).sum()
         return kept + count
 """
 
