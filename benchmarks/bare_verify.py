@@ -96,8 +96,9 @@ def _layer(bundle: Path, threads: int) -> Any:
     paddle.set_device("cpu")
     paddle.base.core.set_num_threads(threads)
     sys.path.insert(0, str(Path.cwd()))
-    module, _, name = json.loads((bundle / "manifest.json").read_bytes())["spec"]["model"].partition(":")
-    layer = getattr(importlib.import_module(module), name)()
+    spec = json.loads((bundle / "manifest.json").read_bytes())["spec"]
+    module, _, name = spec["model"].partition(":")
+    layer = getattr(importlib.import_module(module), name)(**spec.get("args", {}))
     layer.eval()
     return layer
 

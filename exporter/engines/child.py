@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -64,9 +65,8 @@ def run(request: RunRequest) -> EngineAnswer:
     for threads in dict.fromkeys(case.threads for case in request.cases):
         doing(f"{name}: loading {artifact.format}", stage="load")
         try:
-            with started(engine, replace(artifact, threads=threads), request.device) as session:
-                _run_cases(session, threads, request, refused)
-                sessions[threads] = _facts(availability.version, session.provider, session.settings)
+            asked = replace(request, artifact=replace(artifact, threads=threads))
+            sessions[threads] = _run_loaded(engine, asked, availability.version, refused)
         except SettingsUnmet as error:
             load = str(error)
             sessions[threads] = _facts(availability.version, "", error.settings)
@@ -76,7 +76,16 @@ def run(request: RunRequest) -> EngineAnswer:
                 raise
             load = str(error)
             break
+        finally:
+            gc.collect()  # a layer holds itself in circles, and there may be no room for the next beside it
     return EngineAnswer(sessions, refused, load, costing.cost())
+
+
+def _run_loaded(engine: Engine, request: RunRequest, version: str, refused: dict[str, str]) -> SessionFacts:
+    """Load the artifact, and run the cases of its number of threads; nothing of it is left afterwards."""
+    with started(engine, request.artifact, request.device) as session:
+        _run_cases(session, request.artifact.threads, request, refused)
+        return _facts(version, session.provider, session.settings)
 
 
 def _run_cases(session: Session, threads: int, request: RunRequest, refused: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,13 +155,18 @@ def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
 
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
     """Every parameter and buffer by its structured name, as numpy; also buffers that no checkpoint holds."""
+    return dict(_held(layer))
+
+
+def _held(layer: paddle.nn.Layer) -> Iterator[tuple[str, Array]]:
+    """What :func:`parameters` gives, one after the other: each is a copy."""
     held = {**layer.state_dict(), **dict(layer.named_buffers())}
-    return {name: tensor.numpy() for name, tensor in held.items() if tensor._is_initialized()}
+    yield from ((name, tensor.numpy()) for name, tensor in held.items() if tensor._is_initialized())
 
 
 def digests(layer: paddle.nn.Layer) -> dict[str, str]:
     """The digest of every parameter and buffer (see :func:`exporter.base.tensors.digest`)."""
-    return {name: digest(value) for name, value in parameters(layer).items()}
+    return {name: digest(value) for name, value in _held(layer)}
 
 
 def _assign(layer: paddle.nn.Layer, tensors: Mapping[str, Array], checkpoint: str) -> None:

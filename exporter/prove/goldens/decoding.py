@@ -8,12 +8,13 @@ of them stands in the manifest, under `decoding`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.numbers.golden import GoldenCase
+from exporter.base.numbers.steps import grouped_steps, with_cache
 from exporter.base.tensors import Array, save, shape_at, split_size
 from exporter.prove.compare.golden import read_groups
 from exporter.prove.goldens.cases import Case, promised
@@ -153,16 +154,7 @@ def read_rollout(path: Path, decoding: Decoding, described: Sequence[_Facts]) ->
     Raises:
         BundleError: they are not whole.
     """
-    *steps, emptied = described
-    if not steps:
+    if len(described) < 2:
         raise BundleError("records no step of the decoder", where=str(path), hint=_HINT)
-    fed = set(decoding.cache.values())
-    plain = [_with(step, [name for name in step["outputs"] if name not in fed]) for step in steps]
-    last = _with(steps[-1], [name for name in steps[-1]["outputs"] if name in fed])
-    read, ends, empty = read_groups(path, [plain, [last], [emptied]])
-    whole = replace(read[-1], outputs={**read[-1].outputs, **ends[0].outputs})
-    return Rollout((*read[:-1], whole), empty[0])
-
-
-def _with(described: _Facts, outputs: Sequence[str]) -> _Facts:
-    return {**described, "outputs": {name: described["outputs"][name] for name in outputs}}
+    steps, ends, empty = read_groups(path, grouped_steps(described, decoding.cache.values()))
+    return Rollout(tuple(with_cache(steps, ends[0])), empty[0])

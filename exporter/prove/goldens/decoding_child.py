@@ -7,6 +7,7 @@ steps before it have added.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,13 +69,14 @@ class _Decoder:
         answers = [self._eager(cases)]
         exact, method = self.oracle.exactly(self._follow)
         truths: list[dict[str, Truth]] = []
-        for run in self.oracle.moved_runs():
-            answers.append(self._follow(run))
-            del run  # the next copy of a large layer may find no room beside it
-            if len(answers) >= _LEAST_RUNS:
-                truths = _measured(answers, exact, method)
-                if all(truth.allowance <= ENOUGH for step in truths for truth in step.values()):
-                    break
+        with contextlib.closing(self.oracle.moved_runs()) as runs:
+            for run in runs:
+                answers.append(self._follow(run))
+                del run  # the next copy of a large layer may find no room beside it
+                if len(answers) >= _LEAST_RUNS:
+                    truths = _measured(answers, exact, method)
+                    if all(truth.allowance <= ENOUGH for step in truths for truth in step.values()):
+                        break
         steps = [self._write(at, case, (self.inputs[at], answers[0][at], truths[at])) for at, case in enumerate(cases)]
         return (*steps, self._emptied(cases[-1]))
 

@@ -14,11 +14,10 @@ spread of the float32 runs take the place of truth and e_ref. The method's name 
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -30,6 +29,7 @@ from exporter.base.tensors import Array, TensorMap
 from exporter.engines.base import EngineRefused
 from exporter.engines.paddle import border, call_layer, named_arrays
 from exporter.paddle.choices import FIRST, LAST, choosing
+from exporter.prove.goldens.copies import lent_moved, lent_wide, moved, moves, moving, wide
 from exporter.prove.goldens.domain import checked_places
 from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.prove.goldens.positions import exact_positions
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 #: How the truth is called of a case in which float64 has no answer and eager has one.
 NOT_FINITE = f"{SPREAD} (float64 is not finite)"
 #: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
-#: One that holds more itself has one copy at a time: five, one of them in float64, would fill a machine.
+#: Of one that holds more itself forms are lent: five copies, one of them in float64, would fill a machine.
 AFFORDABLE = 64_000_000
 
 
@@ -69,9 +69,18 @@ class _Form:
 
     make: Callable[[], Any]
     place: _Place
+    #: What is done to the copy while it is used.
+    lending: Callable[[Any], AbstractContextManager[None]] = contextlib.nullcontext
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[Any]:
+        """The copy; while a lent one is used, no other form and not the layer itself may run."""
+        layer = self.layer()
+        with self.lending(layer):
+            yield layer
 
     def layer(self) -> Any:
-        """The copy."""
+        """The copy, as it is while it is not used."""
         if self.place.of is not self:
             self.place.of = self.place.layer = None  # before the next is made: there may be no room for both
             self.place.layer = self.make()
@@ -86,6 +95,8 @@ class _Way(_Form):
     name: str = ""
     around: AbstractContextManager[None] = field(default_factory=contextlib.nullcontext)
     proven: bool = False
+    #: That it is found wanting is not told: a copy goes the same way after it.
+    lent: bool = False
 
 
 @dataclass
@@ -117,9 +128,10 @@ class Oracle:
             tried = list(self.ways)
             self._ahead |= {(None, key): self._exact(inputs) for key, inputs in runs.items()}
         for form in self.moved:
-            for key, inputs in runs.items():
-                with contextlib.suppress(EngineRefused):  # `ask` runs it again, and tells of the case
-                    self._ahead[form, key] = self._run(form.layer(), inputs)
+            with form.used() as layer:
+                for key, inputs in runs.items():
+                    with contextlib.suppress(EngineRefused):  # `ask` runs it again, and tells of the case
+                        self._ahead[form, key] = self._run(layer, inputs)
 
     def _answers(self, inputs: TensorMap) -> bool:
         """Return whether eager runs on these inputs."""
@@ -149,7 +161,7 @@ class Oracle:
         unstable = [name for name in eager if not same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         key = content(inputs) if self._ahead else ""
-        moved = [self._ahead.pop((form, key), None) or self._run(form.layer(), inputs) for form in self.moved]
+        moved = [self._ahead.pop((form, key), None) or self._used(form, inputs) for form in self.moved]
         exact = self._ahead.pop((None, key)) if (None, key) in self._ahead else self._exact(inputs)
         others = moved if exact is None else [*moved, exact]
         shifting = {
@@ -191,7 +203,7 @@ class Oracle:
             still = any(unmoved([run[name] for run in runs]) for name in open_ends)
             count = min(len(runs) - 1, len(further))
             for form in further[:count]:
-                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if still else inputs)
+                again = self._used(form, _moved_inputs(inputs, len(runs)) if still else inputs)
                 if all(again[name].shape == runs[0][name].shape for name in floats):
                     runs.append(again)
             del further[:count]
@@ -206,10 +218,14 @@ class Oracle:
         with checked_places(self.eager, inputs):
             return self._run(self.eager, inputs)
 
-    def moved_runs(self) -> Iterator[Run]:
-        """Each form whose weights are moved, as a function of inputs; it is made when it is asked for."""
+    def moved_runs(self) -> Generator[Run, None, None]:
+        """Each form whose weights are moved, as a function of inputs, which ends when the next is asked for.
+
+        Whoever does not want them all closes the iterator: before that no other form runs.
+        """
         for form in (*self.moved, *self.further):
-            yield partial(self._run, form.layer())
+            with form.used() as layer:
+                yield partial(self._run, layer)
 
     def exactly(self, steps: Callable[[Run], T]) -> tuple[T | None, str]:
         """Let `steps` run step after step in float64, all by one true way; its result, None without one, and how.
@@ -230,6 +246,10 @@ class Oracle:
             raise _NotExactError
         return exact
 
+    def _used(self, form: _Form, inputs: TensorMap) -> dict[str, Array]:
+        with form.used() as layer:
+            return self._run(layer, inputs)
+
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
             return named_arrays(call_layer(layer, self.order, inputs), self.outputs)
@@ -248,8 +268,10 @@ class Oracle:
                     return exact
             except EngineRefused as refusal:
                 doubt = str(refusal)
-            self.why_not.append(f"{way.name}: {doubt}")
+            if not way.lent:
+                self.why_not.append(f"{way.name}: {doubt}")
             self.ways.pop(0)
+            way.place.of = way.place.layer = None
         return None
 
     def _prove(self, way: _Way, layer: Any, inputs: TensorMap) -> str:
@@ -275,51 +297,36 @@ def make_oracle(
 ) -> Oracle:
     """Say how the layer is copied into its float64 and its moved forms.
 
-    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time, as is done for a
-    layer of more than `AFFORDABLE` numbers.
+    They run on the CPU, whose float64 kernels are complete. Those of a lean oracle are lent, as is done for a layer of
+    more than `AFFORDABLE` numbers; where no lent form is truly in float64, there is one copy at a time.
     """
     held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
-    place = _Place() if lean or held > AFFORDABLE else None
-    ways = [
-        _Way(lambda: _wide(layer), place or _Place(), name="float64", around=_Around(exact_positions)),
+    if lean or held > AFFORDABLE:
+        place = _Place()
+        lent = [replace(way, lent=True) for way in _ways(partial(lent_wide, layer), place)]
+        ways = [*lent, *_ways(partial(wide, layer), place)]
+        seeds = range(seed + 1, seed + 5)
+        forms = [_Form(partial(lent_moved, layer), place, partial(moving, seed=seed)) for seed in seeds]
+        return Oracle(layer, ways, tuple(forms[:2]), order, outputs, further=tuple(forms[2:]))
+    moved_forms = tuple(_Form(partial(moved, layer, seed + step), _Place()) for step in (1, 2))
+    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
+    common = _Place() if count * held > AFFORDABLE else None
+    steps = range(3, 3 + count)
+    further = tuple(_Form(partial(moved, layer, seed + step), common or _Place()) for step in steps)
+    return Oracle(layer, _ways(partial(wide, layer), None), moved_forms, order, outputs, further=further)
+
+
+def _ways(make: Callable[[], Any], place: _Place | None) -> list[_Way]:
+    """The plain way to run in float64 what `make` gives, and the one in which casts are lifted."""
+    return [
+        _Way(make, place or _Place(), name="float64", around=_Around(exact_positions)),
         _Way(
-            lambda: raise_plain_tensors(_wide(layer)),
+            lambda: raise_plain_tensors(make()),
             place or _Place(),
             name="float64 with casts lifted",
             around=_Around(exact_positions, lifted),
         ),
     ]
-    moved = tuple(_Form(partial(_moved, layer, seed + step), place or _Place()) for step in (1, 2))
-    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
-    steps = range(3, 3 + count)
-    if place is None and count * held > AFFORDABLE:
-        place = _Place()
-    further = tuple(_Form(partial(_moved, layer, seed + step), place or _Place()) for step in steps)
-    return Oracle(layer, ways, moved, order, outputs, further=further)
-
-
-def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
-    exact = _copied(layer)
-    # Plain `to` would cast integer buffers too, and indices would die in gather.
-    exact._to_impl(dtype="float64", floating_only=True)
-    exact.eval()
-    return exact
-
-
-def _copied(layer: paddle.nn.Layer) -> paddle.nn.Layer:
-    """A deep copy, which shares what Python copies of nothing: a context variable, a lock, an open file."""
-    import paddle
-
-    shared: dict[int, Any] = {}
-    for part in layer.sublayers(include_self=True):
-        for value in vars(part).values():
-            if isinstance(value, (paddle.nn.Layer, paddle.Tensor)):
-                continue
-            try:
-                copy.copy(value)
-            except TypeError:
-                shared[id(value)] = value
-    return copy.deepcopy(layer, shared)
 
 
 class _Around(AbstractContextManager[None]):
@@ -337,27 +344,6 @@ class _Around(AbstractContextManager[None]):
         self._stack.close()
 
 
-def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
-    """A copy whose float weights each go one ulp up or down, by the toss of a seeded coin."""
-    twin = _copied(layer)
-    generator = np.random.default_rng(seed)
-    for parameter in twin.parameters():
-        value = parameter.numpy()
-        if _moves(value):
-            side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
-            with np.errstate(over="ignore"):
-                moved = np.nextafter(value, side)
-            # The neighbour of infinity is the largest number, that of the largest number infinity: both stay.
-            parameter.set_value(np.where(np.isfinite(value) & np.isfinite(moved), moved, value))
-    twin.eval()
-    return twin
-
-
-def _moves(value: Array) -> bool:
-    """Whether a step of its dtype is a rounding: of float16 it is as large as the faults that are looked for."""
-    return value.dtype.kind == "f" and value.dtype.itemsize > 2
-
-
 def _untold(eager: Array) -> Truth:
     """Of an output whose shape depends on rounding there is no truth; its case has a gate."""
     if eager.dtype.kind != "f":
@@ -370,7 +356,7 @@ def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:
     generator = np.random.default_rng(seed)
     moved = dict(inputs)
     for name, value in inputs.items():
-        if _moves(value):
+        if moves(value):
             side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
             moved[name] = np.where(value == np.rint(value), value, np.nextafter(value, side))
     return moved

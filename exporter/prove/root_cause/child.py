@@ -73,7 +73,7 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     inputs = recorded_inputs(request.golden, request.case, order)
     doing("running the oracle")
     oracle = make_oracle(layer, order, source.outputs, source.seed, lean=True)
-    oracle.ask(inputs)  # it finds the ways in which this layer can be computed in float64
+    oracle.exactly(lambda run: run(inputs))  # it finds the ways in which this layer can be computed in float64
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     oracle.let_go()  # of a large layer there is no room for them beside what is traced below
@@ -99,7 +99,9 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
     """Eager's calls, those of the float64 run (None where it is not true), and those of all float32 runs."""
     runs = [_watched(oracle.eager, oracle.order, inputs)]
-    runs += [_watched(form.layer(), oracle.order, inputs) for form in oracle.moved]
+    for form in oracle.moved:
+        with form.used() as moved:
+            runs.append(_watched(moved, oracle.order, inputs))
     exact = None
     if oracle.ways:
         wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}

@@ -224,3 +224,20 @@ def test_only_a_format_whose_writer_folds_is_excused_for_it(format: str, folds: 
     assert replace(NOWHERE, artifacts={format: written}).folds(format) is folds
     assert not replace(NOWHERE, artifacts={format: replace(written, details={})}).folds(format)
     assert not NOWHERE.folds(format)
+
+
+def test_what_is_eagers_own_error_in_two_threads_is_not_looked_into() -> None:
+    file, eager = (
+        Claim(format, "fp32", engine, "a", "y") for format, engine in (("pir", "jit_load"), ("source", "eager"))
+    )
+    off = {"error_ratio": 1.04, "max_abs": 3.1e-7}
+    evidence = {claim: Evidence(Outcome.MATCH, elements=7, metrics=dict(off)) for claim in (file, eager)}
+    (found,) = looked(evidence, Run("pir", "fp32", "jit_load"))
+    assert (found.outcome, found.elements, found.reason) == (
+        Outcome.MATCH,
+        7,
+        "no output has a rounding error to look into",
+    )
+    evidence[eager] = Evidence(Outcome.MATCH, elements=7, metrics={**off, "max_abs": 3.2e-7})
+    with pytest.raises(StopIteration):  # another error is looked into, and this bench has no case to look at
+        looked(evidence, Run("pir", "fp32", "jit_load"))

@@ -2,7 +2,9 @@
 
 A fault that is small at the output is large at its own layer, so what is within the budget and yet further off than
 eager is looked into. That takes as long as several engines, and it is the file that is looked for: a file that some
-engine computes no further off than eager itself is not looked into for another.
+engine computes no further off than eager itself is not looked into for another. What a run has in common with eager in
+the same case here, to the last digit of each metric, is eager's own: two threads round otherwise than the one by which
+eager's error was measured.
 
 It needs the source. Where that is at hand it is planned for every run of a file in full precision, whatever becomes of
 single claims. An engine that does not show what lies inside is stood in for by another one, since it is the file that
@@ -117,6 +119,12 @@ class Look:
                 why_not = why_not or str(error)
         return why_not
 
+    def _is_as_eager(self, claim: Claim) -> bool:
+        """Whether a run gives what eager gives in the same case and the same number of threads."""
+        eager = self.evidence.get(replace(claim, format="source", precision="fp32", engine="eager"))
+        found = self.evidence[claim]
+        return eager is not None and bool(found.metrics) and eager.metrics == found.metrics
+
     def _unseen(self, run: Run, why: str) -> Evidence:
         """What all cases together say of the run in place of its sublayers."""
         pooled = self._of(run, "pooled_bias")
@@ -139,7 +147,8 @@ class Look:
 
     def _furthest(self, run: Run) -> tuple[Claim, float] | None:
         """The claim of a run that holds and is furthest off, with its error ratio; None where there is none."""
-        rated = [(claim, self.evidence[claim].metrics.get("error_ratio")) for claim in self._holding(run)]
+        own = [claim for claim in self._holding(run) if not self._is_as_eager(claim)]
+        rated = [(claim, self.evidence[claim].metrics.get("error_ratio")) for claim in own]
         return max(
             ((claim, far) for claim, far in rated if far is not None), key=lambda pair: (pair[1], pair[0]), default=None
         )
