@@ -118,6 +118,14 @@ def test_what_sizes_decide_passes_in_every_format_and_a_fault_in_it_is_found(bun
             assert wrong, (name, done.err)
 
 
+def test_a_count_is_decided_by_sizes_behind_what_resizes_samples_and_chooses(workplace: Path) -> None:
+    done = release("Counted", workplace)
+    assert done.code == 0, done.out + done.err
+    bundle = workplace / done.json()["bundle"]
+    wanted = {"output_0": Reach.VALUES, "output_1": Reach.SIZES}
+    assert [reach(bundle / file) for file in FILES] == [wanted] * len(FILES)
+
+
 def test_a_size_at_which_there_is_nothing_to_tell_is_judged_by_the_others(workplace: Path) -> None:
     done = release("OneRow", workplace)
     assert done.code == 0, done.out + done.err

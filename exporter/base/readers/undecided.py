@@ -15,7 +15,7 @@ from pathlib import Path
 
 from exporter.base.readers.base import damaged, map_file
 from exporter.base.readers.program import Block, Operator, TensorType, read_operators
-from exporter.base.readers.sizes import LEGACY, LEGACY_OPERANDS, ONNX, PIR
+from exporter.base.readers.sizes import LEGACY, LEGACY_OPERANDS, LEGACY_RESIZES, ONNX, PIR
 from exporter.base.readers.wire import Message, root
 
 #: Operators that read nothing but the sizes of their first operand.
@@ -235,18 +235,20 @@ def _operator(message: Message) -> tuple[str, _Step, bool]:
 
     OpDesc.Var: parameter = 1, arguments = 2.
     """
-    kind, step, owner, shaping = "", _Step(), False, set[str]()
+    kind, step, owner, operands = "", _Step(), False, dict[str, set[str]]()
     for part in message:
         if part.number in (1, 2):
             (step.reads if part.number == 1 else step.writes).update(_texts(part.message(), 2))
-            if part.number == 1 and not _texts(part.message(), 1) <= LEGACY_OPERANDS:
-                shaping |= _texts(part.message(), 2)
+            if part.number == 1:
+                operands |= dict.fromkeys(_texts(part.message(), 1), _texts(part.message(), 2))
         elif part.number == 3:
             kind = part.text()
         elif part.number == 4:
             for inner in part.message():
                 owner = owner or inner.number in (12, 14)
                 step.reads |= {inner.text()} if inner.number in (17, 18) else set()
+    plain = LEGACY_OPERANDS - {"Scale"} if kind in LEGACY_RESIZES else LEGACY_OPERANDS
+    shaping = {value for name, values in operands.items() if name not in plain for value in values}
     step.shaping = shaping if kind in LEGACY else set(step.reads)
     if kind in _OF_SIZES_IN_LEGACY:
         step.sizes_of, step.reads, step.shaping = step.reads - shaping, set(shaping), set(shaping)

@@ -141,6 +141,12 @@ LEADS = {
         Reach.VALUES,
     ),
     "what is tiled has a size": ([node("Tile", ["x", "held"], "a"), node("Shape", ["a"], "y")], Reach.SIZES),
+    "what is resized has a size": ([node("Resize", ["x", "", "held"], "a"), node("Shape", ["a"], "y")], Reach.SIZES),
+    "values say how large it becomes": (
+        [node("Resize", ["held", "", "x"], "a"), node("Shape", ["a"], "y")],
+        Reach.VALUES,
+    ),
+    "what is sampled has a size": ([node("GridSample", ["held", "x"], "a"), node("Shape", ["a"], "y")], Reach.SIZES),
     "a size beside a value": ([SIZES, node("Add", ["s", "x"], "y")], Reach.VALUES),
     "an operator that nobody knows": ([node("Unheard", ["x"], "a"), node("Shape", ["a"], "y")], Reach.VALUES),
     "within a body": (
@@ -195,5 +201,8 @@ def test_sizes_are_told_from_values_in_pir() -> None:
     assert reach_of_pir(("nonzero", (1,), (3,)), ("shape64", (3,), (2,))) == Reach.VALUES
     assert reach_of_pir(("reshape", (1, 9), (3,)), ("shape64", (3,), (2,))) == Reach.SIZES
     assert reach_of_pir(("reshape", (9, 1), (3,)), ("shape64", (3,), (2,))) == Reach.VALUES
+    assert reach_of_pir(("grid_sample", (9, 1), (3,)), ("shape64", (3,), (2,))) == Reach.SIZES
+    assert reach_of_pir(("one_hot", (1, 9), (3,)), ("shape64", (3,), (2,))) == Reach.SIZES
+    assert reach_of_pir(("one_hot", (9, 1), (3,)), ("shape64", (3,), (2,))) == Reach.VALUES
     assert reach_of_pir(("shape64", (1,), (3,)), ("assign_out_", (1, 3), (2,))) == Reach.VALUES
     assert reach_of_pir(("shape64", (1,), (3,)), ("builtin.set_parameter", (3,), ())) == Reach.VALUES
