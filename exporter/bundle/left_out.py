@@ -138,9 +138,9 @@ class Recorded:
         declared = {tensor.name: tensor.shape for tensor in read(self.folder / traced.artifact().main).outputs}
         for stated, native in zip(self.content.outputs, traced.outputs, strict=True):
             for axis, size in enumerate(stated.shape):
-                known = {size, *(facts.outputs[stated.name].shape[axis] for facts in self.described)} - {-1}
-                if size == -1 and len(known) == 1 and declared.get(native, ())[axis : axis + 1] == tuple(known):
-                    what = f"has {min(known)} at axis {axis} of '{stated.name}', as its file and all do; -1 is stated"
+                known = declared.get(native, ())[axis : axis + 1]
+                if size == -1 and {(facts.outputs[stated.name].shape[axis],) for facts in self.described} == {known}:
+                    what = f"has {known[0]} at axis {axis} of '{stated.name}', as its file and all do; -1 is stated"
                     self._refuse(self.described[0].name, what)
 
     def _refuse_other_inputs(self, facts: CaseFacts) -> None:

@@ -177,7 +177,7 @@ class TestWhatIsPlannedAndNotRecorded:
     def test_a_promised_case_is_missing_whatever_is_said_of_it(self, made: Made) -> None:
         made.drop(PROMISED)
         made.content["left_out"] = {PROMISED: "it tells nothing"}
-        assert made.subject().missing == (PROMISED,)
+        assert made.subject().missing == made.subject(takes_its_word=True).missing == (PROMISED,)
 
     def test_a_probing_case_may_be_left_out_with_a_reason_and_not_without(self, made: Made) -> None:
         made.drop(PROBING)
@@ -242,8 +242,10 @@ def test_a_case_that_a_search_found_is_in_no_plan_and_needs_none(made: Made) -> 
         made.tensors[f"batch=4,seq=2:search-3/{key}"] = made.tensors[f"batch=4,seq=2/{key}"] * 2
     assert made.subject().recorded[-1].name == "batch=4,seq=2:search-3"
     made.case("batch=4,seq=2:search-3")["dims"] = {"batch": 4}
-    with pytest.raises(BundleError, match="input 'mask' of case 'batch=4,seq=2:search-3' is not of the size"):
-        made.subject()
+    for width in (2, 1):  # no size is that of a dim that the case has not
+        made.tensors["batch=4,seq=2:search-3/input/mask"] = np.ones((4, width), "float32")
+        with pytest.raises(BundleError, match="input 'mask' of case 'batch=4,seq=2:search-3' is not of the size"):
+            made.subject()
 
 
 @pytest.mark.parametrize(("name", "shape"), [("x", (6, 4)), ("x", (5, 3)), ("mask", (6, 3)), ("mask", (6,))])
