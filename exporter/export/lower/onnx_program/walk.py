@@ -17,7 +17,7 @@ from exporter.export.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OP
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or an integer (3.3.1).
 _DECLARED_WRONG = (
     *("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1"),
-    *("unique", "unique_consecutive", "viterbi_decode"),
+    *("unique", "unique_consecutive", "viterbi_decode", "generate_proposals"),
 )
 #: PIR declares five dims of a grid whose sizes are computed, of a product the longer operand's outer dims where those
 #: of both broadcast, of decoded scores and paths one as the other, and of two results or vectors of a batch one

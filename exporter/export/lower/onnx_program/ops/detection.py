@@ -61,10 +61,10 @@ def _candidates(c: Call, scores: Tensor) -> Tensor:
     if most < 0 or 0 <= count <= most:
         return scores
     limit = b.emit("Min", b.constant([most]), b.size_of(scores, 2), shape=[1])
-    return b.emit("Where", _among_the_best(b, scores, limit, 2), scores, -math.inf, dtype="float32", shape=scores.shape)
+    return b.emit("Where", among_the_best(b, scores, limit, 2), scores, -math.inf, dtype="float32", shape=scores.shape)
 
 
-def _among_the_best(b: Builder, x: Tensor, count: Tensor, axis: int) -> Tensor:
+def among_the_best(b: Builder, x: Tensor, count: Tensor, axis: int) -> Tensor:
     """Whether an element is one of the `count` largest along an axis; of equal ones the first are."""
     shape = tuple(size if at != axis else -1 for at, size in enumerate(x.shape))
     _, places = b.many("TopK", x, count, axis=axis, shapes=[shape, shape])
@@ -84,13 +84,13 @@ def _best(c: Call, kept: Tensor, scores: Tensor) -> Tensor:
     dense = b.emit("ScatterND", everywhere, kept, score, shape=scores.shape)
     flat = b.reshape(dense, [0, -1], [scores.shape[0], -1])
     limit = b.emit("Min", b.constant([most]), b.size_of(flat, 1), shape=[1])
-    chosen = b.reshape(_among_the_best(b, flat, limit, 1), b.shape_of(scores), scores.shape)
+    chosen = b.reshape(among_the_best(b, flat, limit, 1), b.shape_of(scores), scores.shape)
     return b.emit("Compress", kept, b.emit("GatherND", chosen, kept, shape=[-1]), axis=0, shape=[-1, 3])
 
 
-def _images(c: Call, boxes: Tensor) -> Tensor:
-    """The image of each box; operand 2 says how many each image has."""
-    b, counts = c.b, c.b.cast(c.raw(2), "int64")
+def images_of(c: Call, boxes: Tensor, operand: int = 2) -> Tensor:
+    """The image of each box; the operand says how many each image has."""
+    b, counts = c.b, c.b.cast(c.raw(operand), "int64")
     ends = b.emit("CumSum", counts, b.constant(0), shape=counts.shape)
     number = b.reshape(b.size_of(boxes, 0), [], [])
     places = b.numbering(number)
@@ -100,7 +100,7 @@ def _images(c: Call, boxes: Tensor) -> Tensor:
 
 def _roi_align(c: Call) -> Tensor:
     b, x, boxes = c.b, c.x(0), c.x(1)
-    images = _images(c, boxes)
+    images = images_of(c, boxes)
     return b.emit(
         "RoiAlign",
         x,
@@ -120,7 +120,7 @@ def _single(c: Call) -> tuple[Tensor, Tensor, Tensor]:
     if (given := c.raw(0).dtype) != "float32" or not c.has(2):
         raise c.refuse(f"it is written for float32, not for {given}, and for boxes whose number in each image is given")
     x, boxes = c.x(0), c.x(1)
-    return x, boxes, _images(c, boxes)
+    return x, boxes, images_of(c, boxes)
 
 
 def _roi_pool(c: Call) -> Tensor:
