@@ -57,7 +57,7 @@ class Entry:
         picture = Tensor((self.batch, 3, height, width), name="image")
         sizes = Tensor((self.batch, 2), values=f"uniform({self.size[0] - 16},{self.size[0]})", name="im_shape")
         scales = Tensor((self.batch, 2), values="uniform(0.5,1.5)", name="scale_factor")
-        if self.layer in (layers.Sized, layers.Rois):
+        if self.layer in (layers.Sized, layers.Rois, layers.Instances):
             return picture, sizes, scales
         return (picture, scales) if self.layer is layers.Scaled else (picture,)
 
@@ -190,7 +190,56 @@ _VIT = {
 }
 
 ENTRIES = (
+    Entry("Mask-RCNN_FPN", "mask_rcnn/mask_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
+    Entry("SOLOv2", "solov2/solov2_r50_fpn_1x_coco", layers.Instances, _SOLO, batch=1),
+    Entry("CenterNet_MobileNetV3", "centernet/centernet_mbv3_small_140e_coco", layers.Sized, _PLAIN, batch=1),
+    Entry(
+        "PP-YOLOE_s",
+        "ppyoloe/ppyoloe_crn_s_300e_coco",
+        layers.Scaled,
+        _NARROW | {"PPYOLOEHead": {"nms": _suppressed()}},
+    ),
+    Entry("Deformable-DETR_heads", "deformable_detr/deformable_detr_r50_1x_coco", layers.Queries, _DEFORMABLE),
+    Entry("RetinaNet", "retinanet/retinanet_r50_fpn_1x_coco", layers.Sized, _RETINA),
+    Entry(
+        "TOOD_heads",
+        "tood/tood_r50_fpn_1x_coco",
+        layers.Heads,
+        _FPN | {"TOODHead": {"stacked_convs": 2, "feat_channels": 32, "norm_groups": 8}},
+    ),
+    Entry("RT-DETRv2_R18_dsp_heads", "rtdetrv2/rtdetrv2_r18vd_dsp_3x_coco", layers.Queries, _RTDETR2),
+    Entry("PicoDet_xs", "picodet/picodet_xs_320_coco_lcnet", layers.Scaled, _PICO, fixed=True),
+    Entry("Mask-RT-DETR_heads", "mask_rtdetr/mask_rtdetr_hgnetv2_s_6x_coco", layers.Queries, _MASK_RTDETR),
+    Entry("PP-TinyPose", "keypoint/tiny_pose/tinypose_128x96", layers.Picture, {}),
+    Entry("SSD_MobileNetV1", "ssd/ssd_mobilenet_v1_300_120e_voc", layers.Sized, _PLAIN | _NMS),
+    Entry("PP-YOLO_tiny", "ppyolo/ppyolo_tiny_650e_coco", layers.Sized, _PLAIN | _NMS),
+    Entry("YOLOX_nano", "yolox/yolox_nano_300e_coco", layers.Sized, _YOLOX, size=(128, 128)),
+    Entry("DINO_heads", "dino/dino_r50_4scale_1x_coco", layers.Queries, _DINO),
+    Entry("Faster-RCNN_FPN", "faster_rcnn/faster_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
+    Entry("Cascade-RCNN_FPN", "cascade_rcnn/cascade_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
+    Entry("PP-YOLOE-R_heads", "rotate/ppyoloe_r/ppyoloe_r_crn_s_3x_dota", layers.Heads, _NARROW),
+    Entry("GFLv2_heads", "gfl/gflv2_r50_fpn_1x_coco", layers.Heads, _GFL),
+    Entry(
+        "FCOS",
+        "fcos/fcos_r50_fpn_1x_coco",
+        layers.Scaled,
+        _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT, "nms": _suppressed()}},
+    ),
+    Entry(
+        "ViTPose", "keypoint/vit_pose/vitpose_base_simple_coco_256x192", layers.Joints, _VIT, size=(64, 48), fixed=True
+    ),
+    Entry("DETR", "detr/detr_r50_1x_coco", layers.Sized, _DETR),
+    Entry("PP-YOLOE-seg_heads", "ppyoloe_seg/ppyoloe_seg_s_80e_coco", layers.Heads, _NARROW),
+    Entry("BlazeFace", "face_detection/blazeface_1000e", layers.Sized, _PLAIN | _NMS | {"num_classes": 1}),
     Entry("RT-DETR_R18", "rtdetr/rtdetr_r18vd_6x_coco", layers.Sized, _RTDETR),
+    Entry("LiteHRNet_pose", "keypoint/lite_hrnet/lite_hrnet_18_256x192_coco", layers.Picture, {}),
+    Entry("TTFNet_heads", "ttfnet/pafnet_lite_mobilenet_v3_20x_coco", layers.Heads, _PLAIN),
+    Entry(
+        "FCOSR_heads",
+        "rotate/fcosr/fcosr_x50_3x_dota",
+        layers.Heads,
+        _X50 | {"FCOSRHead": {"feat_channels": 32, "stacked_convs": 1}},
+    ),
     Entry("RT-DETR_R18_heads", "rtdetr/rtdetr_r18vd_6x_coco", layers.Queries, _RTDETR),
     Entry(
         "RT-DETR_HGNetV2_heads",
@@ -199,29 +248,9 @@ ENTRIES = (
         _RTDETR | {"PPHGNetV2": {"arch": "S"}},
     ),
     Entry("RT-DETRv2_R18_heads", "rtdetrv2/rtdetrv2_r18vd_120e_coco", layers.Queries, _RTDETR2),
-    Entry("RT-DETRv2_R18_dsp_heads", "rtdetrv2/rtdetrv2_r18vd_dsp_3x_coco", layers.Queries, _RTDETR2),
-    Entry("Mask-RT-DETR_heads", "mask_rtdetr/mask_rtdetr_hgnetv2_s_6x_coco", layers.Queries, _MASK_RTDETR),
-    Entry("DETR", "detr/detr_r50_1x_coco", layers.Sized, _DETR),
     Entry("DETR_heads", "detr/detr_r50_1x_coco", layers.Queries, _DETR),
-    Entry("Deformable-DETR_heads", "deformable_detr/deformable_detr_r50_1x_coco", layers.Queries, _DEFORMABLE),
-    Entry("DINO_heads", "dino/dino_r50_4scale_1x_coco", layers.Queries, _DINO),
-    Entry(
-        "PP-YOLOE_s",
-        "ppyoloe/ppyoloe_crn_s_300e_coco",
-        layers.Scaled,
-        _NARROW | {"PPYOLOEHead": {"nms": _suppressed()}},
-    ),
     Entry("PP-YOLOE_s_heads", "ppyoloe/ppyoloe_crn_s_300e_coco", layers.Scaled, _NARROW | _HEADS),
     Entry("PP-YOLOE-plus_s_heads", "ppyoloe/ppyoloe_plus_crn_s_80e_coco", layers.Scaled, _NARROW | _HEADS),
-    Entry("PP-YOLOE-seg_heads", "ppyoloe_seg/ppyoloe_seg_s_80e_coco", layers.Heads, _NARROW),
-    Entry("PP-YOLOE-R_heads", "rotate/ppyoloe_r/ppyoloe_r_crn_s_3x_dota", layers.Heads, _NARROW),
-    Entry(
-        "FCOSR_heads",
-        "rotate/fcosr/fcosr_x50_3x_dota",
-        layers.Heads,
-        _X50 | {"FCOSRHead": {"feat_channels": 32, "stacked_convs": 1}},
-    ),
-    Entry("PicoDet_xs", "picodet/picodet_xs_320_coco_lcnet", layers.Scaled, _PICO, fixed=True),
     Entry(
         "PicoDet_xs_heads",
         "picodet/picodet_xs_320_coco_lcnet",
@@ -229,46 +258,17 @@ ENTRIES = (
         _PICO | {"export": {"post_process": True, "nms": False}},
         fixed=True,
     ),
-    Entry("YOLOX_nano", "yolox/yolox_nano_300e_coco", layers.Sized, _YOLOX, size=(128, 128)),
     Entry("YOLOX_nano_heads", "yolox/yolox_nano_300e_coco", layers.Heads, _YOLOX, size=(128, 128)),
-    Entry("PP-YOLO_tiny", "ppyolo/ppyolo_tiny_650e_coco", layers.Sized, _PLAIN | _NMS),
     Entry("PP-YOLO_R18", "ppyolo/ppyolo_r18vd_coco", layers.Heads, _PLAIN),
-    Entry(
-        "FCOS",
-        "fcos/fcos_r50_fpn_1x_coco",
-        layers.Scaled,
-        _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT, "nms": _suppressed()}},
-    ),
     Entry("FCOS_heads", "fcos/fcos_r50_fpn_1x_coco", layers.Heads, _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT}}),
-    Entry("RetinaNet", "retinanet/retinanet_r50_fpn_1x_coco", layers.Sized, _RETINA),
     Entry("RetinaNet_heads", "retinanet/retinanet_r50_fpn_1x_coco", layers.Heads, _RETINA),
     Entry("GFL", "gfl/gfl_r50_fpn_1x_coco", layers.Sized, _GFL),
     Entry("GFL_heads", "gfl/gfl_r50_fpn_1x_coco", layers.Heads, _GFL),
-    Entry("GFLv2_heads", "gfl/gflv2_r50_fpn_1x_coco", layers.Heads, _GFL),
-    Entry(
-        "TOOD_heads",
-        "tood/tood_r50_fpn_1x_coco",
-        layers.Heads,
-        _FPN | {"TOODHead": {"stacked_convs": 2, "feat_channels": 32, "norm_groups": 8}},
-    ),
-    Entry("SSD_MobileNetV1", "ssd/ssd_mobilenet_v1_300_120e_voc", layers.Sized, _PLAIN | _NMS),
     Entry("SSDLite_MobileNetV3_heads", "ssd/ssdlite_mobilenet_v3_small_320_coco", layers.Anchors, _PLAIN),
-    Entry("BlazeFace", "face_detection/blazeface_1000e", layers.Sized, _PLAIN | _NMS | {"num_classes": 1}),
     Entry("BlazeFace_FPN_heads", "face_detection/blazeface_fpn_ssh_1000e", layers.Anchors, _PLAIN | {"num_classes": 1}),
-    Entry("CenterNet_MobileNetV3", "centernet/centernet_mbv3_small_140e_coco", layers.Sized, _PLAIN, batch=1),
     Entry("CenterNet_MobileNetV3_heads", "centernet/centernet_mbv3_small_140e_coco", layers.Centers, _PLAIN),
-    Entry("TTFNet_heads", "ttfnet/pafnet_lite_mobilenet_v3_20x_coco", layers.Heads, _PLAIN),
-    Entry("Faster-RCNN_FPN", "faster_rcnn/faster_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
     Entry("Faster-RCNN_FPN_rois", "faster_rcnn/faster_rcnn_r50_fpn_1x_coco", layers.Rois, _RCNN),
-    Entry("Mask-RCNN_FPN", "mask_rcnn/mask_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
-    Entry("Cascade-RCNN_FPN", "cascade_rcnn/cascade_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
-    Entry("SOLOv2", "solov2/solov2_r50_fpn_1x_coco", layers.Sized, _SOLO, batch=1),
     Entry("SOLOv2_heads", "solov2/solov2_r50_fpn_1x_coco", layers.Masks, _SOLO),
-    Entry("LiteHRNet_pose", "keypoint/lite_hrnet/lite_hrnet_18_256x192_coco", layers.Picture, {}),
-    Entry("PP-TinyPose", "keypoint/tiny_pose/tinypose_128x96", layers.Picture, {}),
-    Entry(
-        "ViTPose", "keypoint/vit_pose/vitpose_base_simple_coco_256x192", layers.Joints, _VIT, size=(64, 48), fixed=True
-    ),
     Entry("PP-YOLOv2_heads", "ppyolo/ppyolov2_r50vd_dcn_365e_coco", layers.Heads, _PLAIN | _RESNET),
     Entry("YOLOv3_DarkNet_heads", "yolov3/yolov3_darknet53_270e_coco", layers.Heads, _PLAIN),
     Entry("YOLOF_heads", "yolof/yolof_r50_c5_1x_coco", layers.Heads, _PLAIN | _RESNET),

@@ -92,6 +92,14 @@ class Rois(Picture):
         return rois, count, deltas, scores
 
 
+class Instances(Picture):
+    """SOLOv2 with its suppression, without the count of its masks, which is a list of Python's in eager mode."""
+
+    def forward(self, image, im_shape, scale_factor):
+        out = self.model({"image": image, "im_shape": im_shape, "scale_factor": scale_factor})
+        return out["segm"], out["cate_label"], out["cate_score"]
+
+
 class Masks(Picture):
     """SOLOv2 before its suppression: scores and kernels of each grid, and the features that the kernels read."""
 
