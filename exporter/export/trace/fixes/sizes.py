@@ -8,8 +8,9 @@ from exporter.paddle.values import in_program, is_variable
 
 #: Operators that make sizes of sizes, and comparisons of them; a legacy program's have numbers in their names.
 _OF_SIZES = frozenset(
-    "add assign cast combine divide equal floor_divide multiply not_equal remainder scale slice squeeze stack subtract "
-    "elementwise_add elementwise_mul elementwise_sub elementwise_floordiv squeeze2".split()
+    "add assign cast combine divide equal floor_divide maximum minimum multiply not_equal remainder scale slice "
+    "squeeze stack subtract elementwise_add elementwise_mul elementwise_sub elementwise_floordiv elementwise_max "
+    "elementwise_min squeeze2".split()
 )
 _NUMBERS = frozenset(("full", "full_int_array", "fill_constant"))
 _SIZES = frozenset(("shape", "shape64"))
