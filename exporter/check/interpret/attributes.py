@@ -76,6 +76,7 @@ def _tensor_attribute(run: Run, owner: Tensor, name: str, node: ast.AST) -> Valu
     if name in ("T", "grad", "data", "real", "imag", "mT"):
         return Tensor(inputs=owner.inputs, value_number=(name, owner))
     if owner.guessed and name in _NOT_OF_TENSORS:
+        run.consume(owner)
         return UNKNOWN
     return Method(owner, name)
 

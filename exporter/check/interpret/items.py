@@ -52,8 +52,11 @@ def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
     if isinstance(value, Sequence):
         return from_container(run, value, element(value), node)
     if isinstance(value, Tensor):
-        if value.guessed:  # what is taken apart at once is hardly a tensor
-            return UNKNOWN if form == "unpack" else Tensor((), False, value.inputs, guessed=True)
+        if value.guessed and form == "unpack":  # what is taken apart at once is hardly a tensor
+            run.consume(value)
+            return UNKNOWN
+        if value.guessed:
+            return Tensor((), False, value.inputs, guessed=True)
         return Tensor(value.sizes[1:], value.closed, value.inputs, dtype=value.dtype)
     if isinstance(value, Shape):
         return Dim(Extent.UNKNOWN)
