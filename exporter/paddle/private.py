@@ -124,6 +124,9 @@ NAMES: Mapping[str, Name] = {
         "paddle.jit.dy2static.transformers.call_transformer.CallTransformer", ("_no_need_convert_call",)
     ),
     "dy2static": Name("paddle.jit.dy2static"),
+    "AssertTransformer": Name(
+        "paddle.jit.dy2static.transformers.assert_transformer.AssertTransformer", ("visit_Assert",)
+    ),
     "IfElseTransformer": Name("paddle.jit.dy2static.transformers.ifelse_transformer.IfElseTransformer", ("visit_If",)),
     "NameLiveness": Name("paddle.jit.dy2static.transformers.utils.FunctionNameLivenessAnalysis", ("visit_ListComp",)),
     "EagerParamBase": Name("paddle.base.framework.EagerParamBase"),

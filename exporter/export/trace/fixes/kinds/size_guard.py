@@ -1,4 +1,4 @@
-"""`if y.shape != [rows, 4]: raise …`: a check of sizes that only raises."""
+"""`if y.shape != [rows, 4]: raise …` and `assert y.shape == [rows, 4]`: checks of sizes that only raise."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def _tuples(self: Layer, x: Tensor) -> Tensor:
     return y
 
 
+def _asserted(self: Layer, x: Tensor) -> Tensor:
+    y = x * 2.0
+    assert y.shape == [x.shape[0], 4], f"{y.shape}"  # noqa: S101 - the fix is for it
+    assert len(y.shape) == 2  # noqa: S101 - one that Python answers
+    return y + 1.0
+
+
 class SizeGuard(Fix):
     """Lists that hold sizes that vary are compared by Python, which asks a tensor of the program for its truth.
 
@@ -36,10 +43,10 @@ class SizeGuard(Fix):
     apis = ("paddle.Tensor.__bool__",)
     formats = ("pir",)
     seen = ("3.3.1", "3.3.1")
-    examples = (Example(_lists, (("n", 4),)), Example(_tuples, (("n", 4),)))
+    examples = (Example(_lists, (("n", 4),)), Example(_tuples, (("n", 4),)), Example(_asserted, (("n", 4),)))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
-        from exporter.paddle.private import IfElseTransformer, Value, dy2static
+        from exporter.paddle.private import AssertTransformer, IfElseTransformer, Value, dy2static
 
         checking: list[bool] = []
         stock = Value.__bool__
@@ -62,14 +69,26 @@ class SizeGuard(Fix):
             from paddle.utils import gast
 
             if not node.orelse and all(isinstance(statement, gast.Raise) for statement in node.body):
-                call = gast.parse("_jst.exporter_checked(lambda: None)").body[0].value
-                call.args[0].body = node.test
-                node.test = call
+                node.test = _checked(node.test)
+            return stock(self, node)
+
+        def asserted(stock: Any, self: Any, node: Any) -> Any:
+            node.test = _checked(node.test)
             return stock(self, node)
 
         patches.attribute(dy2static, "exporter_checked", checked)
         patches.attribute(Value, "__bool__", method(truth))
         patches.body(IfElseTransformer.visit_If, visited)
+        patches.body(AssertTransformer.visit_Assert, asserted)
+
+
+def _checked(test: Any) -> Any:
+    """The code that makes a test within a check."""
+    from paddle.utils import gast
+
+    call = gast.parse("_jst.exporter_checked(lambda: None)").body[0].value
+    call.args[0].body = test
+    return call
 
 
 plugin: Fix = SizeGuard()
