@@ -41,10 +41,11 @@ RUNS = (
 
 @dataclass
 class Peak:
-    """The largest process and all together, in MB."""
+    """The largest process and all together, in MB; and the processor seconds that went by until or during it."""
 
     one: float = 0.0
     all: float = 0.0
+    processor: float = 0.0
 
     def take(self, other: Peak) -> None:
         """Keep the larger of both."""
@@ -103,11 +104,14 @@ def watched(words: Sequence[str]) -> Watched:
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    peak, steps = Peak(), dict[str, Peak]()
+    peak, steps, gone = Peak(), dict[str, Peak](), 0.0
     while process.poll() is None:
         now = memory_of(process.pid)
         peak.take(now)
-        steps.setdefault(step[0], Peak()).take(now)
+        own = steps.setdefault(step[0], Peak())
+        own.take(now)
+        own.processor += max(0.0, now.processor - gone)
+        gone = max(gone, now.processor)
         time.sleep(0.05)
     reader.join(5)
     return Watched(process.returncode, peak, steps, _processor() - before, time.monotonic() - began, told)
@@ -115,16 +119,18 @@ def watched(words: Sequence[str]) -> Watched:
 
 def memory_of(pid: int) -> Peak:
     """What a process and all below it hold now."""
-    resident, shares = [0.0], [0.0]
+    resident, shares, processor = [0.0], [0.0], 0.0
     for own in _tree(pid):
         try:
+            # That of the children which it has waited for is its own.
+            processor += sum(psutil.Process(own).cpu_times()[:4])
             rows = Path(f"/proc/{own}/smaps_rollup").read_text().splitlines()
-        except OSError:  # it has ended
+        except (OSError, psutil.Error):  # it has ended
             continue
         sizes = {row.split()[0]: int(row.split()[1]) / 1000 * 1.024 for row in rows[1:]}
         resident.append(sizes["Rss:"])
         shares.append(sizes["Pss:"])
-    return Peak(max(resident), sum(shares))
+    return Peak(max(resident), sum(shares), processor)
 
 
 def _tree(pid: int) -> Iterator[int]:
@@ -216,7 +222,10 @@ def measured(what: str, words: Sequence[str]) -> Watched:
     run = watched(words)
     told("ours", what, run)
     for step, peak in run.steps.items():
-        print(f"      {step:<52} one {peak.one:7.0f} MB   all {peak.all:7.0f} MB", flush=True)
+        print(
+            f"      {step:<52} one {peak.one:7.0f} MB   all {peak.all:7.0f} MB   processor {peak.processor:7.1f} s",
+            flush=True,
+        )
     if run.code:
         sys.exit("\n".join(run.told[-30:]))
     return run

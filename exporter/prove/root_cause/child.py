@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,9 @@ from exporter.prove.root_cause.locate import is_narrow
 from exporter.prove.root_cause.origin import Left, Lines, first_off, in_words
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.prove.root_cause.watch import Call, short_path, watching
+
+#: The program that is traced for comparison.
+_FRESH = "model.json"
 
 
 @dataclass(frozen=True)
@@ -67,33 +71,42 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     source, into = request.source, request.into
-    doing("building the layer")
-    layer = load_layer(source.model, source.checkpoint, source.seed)
-    order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))
+    layer, order = _built(source)
     inputs = recorded_inputs(request.golden, request.case, order)
     doing("running the oracle")
     oracle = make_oracle(layer, order, source.outputs, source.seed, lean=True)
     oracle.exactly(lambda run: run(inputs))  # it finds the ways in which this layer can be computed in float64
     doing("watching sublayers")
-    calls, exact, float32_runs = _watch_all(oracle, inputs)
-    oracle.let_go()  # of a large layer there is no room for them beside what is traced below
-    tensors, facts = _collect(calls, exact, float32_runs)
+    watched = _watch_all(oracle, inputs)
+    tensors, facts = _collect(*watched)
     if any(value.dtype.name in ("float16", "float32") for value in inputs.values()):
         floor = FLOOR
     else:
         floor = FLOOR_64
     facts = {key: replace(fact, floor=floor) if fact.dtype == "float64" else fact for key, fact in facts.items()}
     save_scratch(into / "values.safetensors", tensors)
-    told = Trace(tuple(call.described() for call in calls), facts)
+    told = Trace(tuple(call.described() for call in watched[0]), facts)
     with _folders() as folders:
         try:
-            fresh = _trace_fresh(layer, source, inputs, folders)
+            _trace_fresh(layer, source, folders)
+            del layer, oracle, watched  # of a large layer there is no room beside the program that is run below
+            gc.collect()
+            values = _run_fresh(inputs, folders)
         except (ModelError, EngineRefused) as refusal:
             return ObserveAnswer(told, str(refusal))
-        save_scratch(into / "fresh.safetensors", fresh.values)
-        told = replace(told, derived=made_with_constants(fresh.program))
-        off = worst(Shown(Observed(told, tensors), fresh.values), told.calls[0].outputs)
-        return ObserveAnswer(replace(told, first_off=_first_off(fresh, oracle, inputs) if is_narrow(off) else None), "")
+        save_scratch(into / "fresh.safetensors", values)
+        program = folders[0] / _FRESH
+        told = replace(told, derived=made_with_constants(program))
+        off = worst(Shown(Observed(told, tensors), values), told.calls[0].outputs)
+        first = _first_off(program, source, inputs, values) if is_narrow(off) else None
+        return ObserveAnswer(replace(told, first_off=first), "")
+
+
+def _built(source: SourceModel) -> tuple[Any, tuple[str, ...]]:
+    """The layer, and the order in which it takes its inputs."""
+    doing("building the layer")
+    layer = load_layer(source.model, source.checkpoint, source.seed)
+    return layer, tuple(bound.name for bound in bind_inputs(layer, source.inputs))
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
@@ -159,52 +172,42 @@ def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array,
     return truth, replace(fact, e_ref=(float(max(by_max)), float(max(by_l2))))
 
 
-@dataclass(frozen=True)
-class _Fresh:
-    """A program that was traced and saved just now: its layer, its file, and its values in the case."""
-
-    layer: Any
-    program: Path
-    values: dict[str, Array]
-
-
-def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, folders: tuple[Path, Path]) -> _Fresh:
-    """Trace a layer and run its program with every value put out.
-
-    Raises:
-        ModelError, EngineRefused: it cannot be traced, or its program does not run.
-    """
-    from exporter.engines.kinds.jit_load import plugin as jit_load
+def _trace_fresh(layer: Any, source: SourceModel, folders: tuple[Path, Path]) -> None:
+    """Trace a layer, and write its program into the first folder; raises ModelError where it cannot be traced."""
     from exporter.export.lower.kinds.pir import plugin as pir
 
     doing("tracing the layer anew")
+    pir.write(trace(layer, source.inputs, source.outputs, source.fixed), None, folders[0], Wish())
+
+
+def _run_fresh(inputs: TensorMap, folders: tuple[Path, Path]) -> dict[str, Array]:
+    """Run the program of the first folder with every value put out, from the second; raises EngineRefused."""
+    from exporter.engines.kinds.jit_load import plugin as jit_load
+
     plain, tapped = folders
-    traced = trace(layer, source.inputs, source.outputs, source.fixed)
-    pir.write(traced, None, plain, Wish())
-    artifact = Runnable("pir", tapped, pir.model, tuple(inputs), tap(plain, tapped))
+    artifact = Runnable("pir", tapped, _FRESH, tuple(inputs), tap(plain, tapped))
     with jit_load.open(artifact, "cpu") as session:
-        return _Fresh(traced.layer, plain / pir.model, dict(session.run(inputs)))
+        return dict(session.run(inputs))
 
 
-def _first_off(fresh: _Fresh, oracle: Oracle, inputs: TensorMap) -> FirstOff | None:
-    """Which operators of the program give something else first than the lines of the eager layer leave."""
-    import paddle
+def _first_off(program: Path, source: SourceModel, inputs: TensorMap, values: dict[str, Array]) -> FirstOff | None:
+    """Which operators of the program give something else first than the lines of the eager layer leave.
 
+    The layer is built once more: while its program ran there was none.
+    """
+    layer, order = _built(source)
     lines = Lines()
-    paddle.jit.enable_to_static(False)  # the layer was traced, and would run its program
-    try:
-        with border(), reported_to(lines):
-            call_layer(oracle.eager, oracle.order, inputs)
-    finally:
-        paddle.jit.enable_to_static(True)
-    program = read_operators(fresh.program)
-    suspects = first_off([*map(Left, inputs.values()), *lines.values], fresh.values, program)
-    line_of = partial(_line, program=program, layer=fresh.layer)
-    operators = suspects.told(line_of)
-    if not operators:
+    with border(), reported_to(lines):
+        call_layer(layer, order, inputs)
+    operators = read_operators(program)
+    suspects = first_off([*map(Left, inputs.values()), *lines.values], values, operators)
+    traced = trace(layer, source.inputs, source.outputs, source.fixed)
+    line_of = partial(_line, program=operators, layer=traced.layer)
+    told = suspects.told(line_of)
+    if not told:
         return None
-    path, _, number = line_of(operators[-1]).rpartition(":")
-    return FirstOff(in_words(operators), f"{short_path(Path(path))}:{number}" if path else "")
+    path, _, number = line_of(told[-1]).rpartition(":")
+    return FirstOff(in_words(told), f"{short_path(Path(path))}:{number}" if path else "")
 
 
 def _line(operator: Operator, program: Block, layer: Any) -> str:
