@@ -83,6 +83,16 @@ class TestOutputs:
         bundle.content["outputs"][0]["dtype"] = "float64"
         refused(recorded(bundle), r"gives 'y' as float32\[4, 5\], and the manifest states float64")
 
+    @pytest.mark.parametrize("shape", [["batch", 6], ["batch"], ["batch", 5, -1]])
+    @pytest.mark.parametrize("verdict", ["unverified", "failed"])
+    def test_what_no_gate_has_passed_is_for_its_claims_to_judge(
+        self, bundle: Made, verdict: str, shape: list[Any]
+    ) -> None:
+        """A `squeeze` that also removes a batch of 1 is the model's, and no damage."""
+        bundle.content["outputs"][0]["shape"] = shape
+        bundle.content["verdict"] = verdict
+        assert accepts(lambda: recorded(bundle).refuse_other())
+
     def test_a_dim_that_the_case_has_not_fits_no_size(self, bundle: Made) -> None:
         bundle.content["outputs"][0]["shape"] = ["width", 5]
         kept = recorded(bundle)
