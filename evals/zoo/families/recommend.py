@@ -83,7 +83,7 @@ class Entry:
     """Class `kind` of `models/FILE/net.py`, called by `layer` or by itself.
 
     `spread`: how wide the values of embeddings are. Products of all pairs of fields are summed before a sigmoid, and
-    with wide values each score would be 0 or 1.
+    with wide values each score would be 0 or 1. `several`: a `squeeze` in it also removes a batch of one.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Entry:
     layer: type[Any] | None = None
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     spread: float = 0.3
+    several: bool = False
 
 
 ENTRIES = (
@@ -115,7 +116,7 @@ ENTRIES = (
                      "low_rank": 8, "num_experts": 2}),
     Entry("DCN_V2_mixture", "rank/dcn_v2", "DCN_V2Layer", _CLICKS, layers.Fields,
           _FIELDS | {"layer_sizes": [16, 8], "cross_num": 2, "is_Stacked": True, "use_low_rank_mixture": True,
-                     "low_rank": 8, "num_experts": 2}),
+                     "low_rank": 8, "num_experts": 2}, several=True),
     Entry("DLRM", "rank/dlrm", "DLRMLayer", _CLICKS, layers.Fields,
           {"dense_feature_dim": 3, "bot_layer_sizes": [8, 4], "sparse_feature_number": 200, "sparse_feature_dim": 4,
            "top_layer_sizes": [8, 2], "num_field": 5}),
@@ -221,6 +222,8 @@ def networks() -> list[Network]:
     for entry in ENTRIES:
         used = {size for tensor in entry.inputs for size in tensor.shape}
         dims = {name: dim for name, dim in DIMS.items() if name in used}
+        if entry.several:
+            dims["batch"] = {**BATCH, "min": 2}
         listed.append(Network("recommend", f"Rec_{entry.name}", partial(_build, entry, root), entry.inputs, dims, True))
     return listed
 
