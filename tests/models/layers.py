@@ -81,10 +81,10 @@ class OfPyLayers(nn.Layer):
 
 
 class Compared(nn.Layer):
-    """Compares sizes that vary: PIR cannot trace it, and a legacy program has numbers there."""
+    """Sorts sizes that vary: PIR cannot trace it, and a legacy program has numbers there."""
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        sizes = [max(size, other) for size, other in zip(x.shape, (x * 2.0).shape, strict=True)]
+        sizes = [sorted(pair)[1] for pair in zip(x.shape, (x * 2.0).shape, strict=True)]
         return paddle.where(x.broadcast_to(sizes) > 0, x, x * 0.5)
 
 

@@ -184,7 +184,7 @@ def _traced(
 def _with_way_out(error: ModelError, layer: LayerSource, wish: Wish, setting: Setting) -> ModelError:
     """The same error; where the trace to PIR failed and one to a legacy program goes through, its hint says so.
 
-    PIR has tensors for sizes that vary, and refuses `max(a.shape[0], 2)`; a legacy trace has numbers there (3.3.1).
+    PIR has tensors for sizes that vary, and refuses `sorted(a.shape)`; a legacy trace has numbers there (3.3.1).
     """
     if not re.match(r"\w+: trace: ", error.what) or FORMATS[error.what.partition(":")[0]].legacy:
         return error

@@ -1,4 +1,4 @@
-"""`max(x.shape[0], 8)`: the largest or smallest of sizes, some of which vary."""
+"""`max(x.shape[0], 8)`: the largest or smallest of whole numbers, some of which the program computes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
-from exporter.export.trace.fixes.sizes import is_of_sizes
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program
 
@@ -21,15 +20,23 @@ def _broadcast(self: Layer, x: Tensor) -> Tensor:
     return y.broadcast_to(sizes) * 2.0
 
 
-class MaxMin(Fix):
-    """Python compares sizes that the program computes, and asks the comparison for its truth.
+def _in_a_loop(self: Layer, x: Tensor) -> Tensor:
+    y = x * 2.0
+    for row in range(x.shape[0]):
+        y = y + x[: min(row + 1, 2)].sum()
+    return y
 
-    In code that dy2static converts, the largest of such sizes and of whole numbers is one that the program computes.
+
+class MaxMin(Fix):
+    """Python compares numbers that the program computes, and asks the comparison for its truth.
+
+    In code that dy2static converts, the largest of whole numbers is computed where one of them is: a size, or what a
+    loop counts.
     """
 
     apis = ("max", "min")
     seen = ("3.0.0", "3.3.1")
-    examples = (Example(_kept, (("n", 4),)), Example(_broadcast, (("n", 4),)))
+    examples = (Example(_kept, (("n", 4),)), Example(_broadcast, (("n", 4),)), Example(_in_a_loop, (("n", 4),)))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import CallTransformer, convert_call_func
@@ -53,16 +60,16 @@ def _chosen(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     computed = [value for value in several if in_program(value)]
     if named or not computed or not all(in_program(value) or type(value) is int for value in several):
         return function(*values, **named)
-    if not all(map(is_of_sizes, computed)):
+    if not all(list(value.shape) in ([], [1]) and "int" in str(value.dtype).lower() for value in computed):
         return function(*values)
     either = paddle.maximum if function is max else paddle.minimum
-    chosen, *others = (_as_size(value, computed[0]) for value in several)
+    chosen, *others = (_as_number(value, computed[0]) for value in several)
     for other in others:
         chosen = either(chosen, other)
     return chosen
 
 
-def _as_size(value: Any, like: Any) -> Any:
+def _as_number(value: Any, like: Any) -> Any:
     import paddle
 
     return value.astype(like.dtype) if in_program(value) else paddle.full(list(like.shape), value, like.dtype)
