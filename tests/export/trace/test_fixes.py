@@ -207,6 +207,22 @@ def test_what_cannot_be_mended_is_refused_with_the_users_line(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+class Soft(paddle.nn.Layer):
+    def forward(self, x):
+        return F.softmax(x, axis=1)
+
+
+def test_another_function_that_a_package_put_at_an_api_keeps_its_own_arguments(monkeypatch, tmp_path):
+    """ppdiffusers sets `paddle.Tensor.softmax = paddle.nn.functional.softmax`, which takes `axis`, not `dim`."""
+    monkeypatch.setattr(paddle.Tensor, "softmax", F.softmax)
+    layer, _, traced = written(Soft, [("n", 3, 4)], "pdmodel", tmp_path)
+    x = np.random.default_rng(3).standard_normal((2, 3, 4)).astype("float32")
+    artifact = Runnable("pdmodel", tmp_path, pdmodel.model, ("x",), traced.native_outputs, None, 1)
+    with predictor.open(artifact, "cpu") as session:
+        (output,) = session.run({"x": x}).values()
+    np.testing.assert_array_equal(output, layer(paddle.to_tensor(x)).numpy())
+
+
 def test_all_is_put_back_after_an_exception():
     functions = (F.fold, F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
     before = [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions]

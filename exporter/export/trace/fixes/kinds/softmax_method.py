@@ -14,7 +14,8 @@ def _forward(self: Layer, x: Tensor) -> Tensor:
 class SoftmaxMethod(Fix):
     """Since 3.3 it is PyTorch's, which has no legacy branch and gives None (`tensor/compat_softmax.py`)."""
 
-    apis = ("paddle.Tensor.softmax",)
+    #: Where it is written: packages put their own, or `F.softmax`, at `paddle.Tensor.softmax` (ppdiffusers does).
+    apis = ("paddle.tensor.compat_softmax.softmax",)
     formats = ("pdmodel",)
     seen = ("3.3.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 4),)),)
