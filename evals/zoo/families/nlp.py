@@ -6,13 +6,14 @@ uses; one of them (`aistudio_sdk`) has since dropped a name that 2.8.1 imports. 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import inspect
 import re
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,40 +73,52 @@ class Transformer:
         return _build(self)
 
 
-class _Empty(types.ModuleType):
-    """Has every name, each an empty class."""
+class Empty(types.ModuleType):
+    """Has every name, each an empty class; a constant is an empty string."""
 
     __path__: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.isupper() or name == "hf_cache_home":
+            return ""
         return type(name, (Exception,) if name.endswith("Error") else (), {})
 
 
 class _Clients(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in _CLIENTS:
+        if name.partition(".")[0] not in self._names:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _Empty(spec.name)
+        return Empty(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         pass
 
 
+@contextlib.contextmanager
+def clients(names: frozenset[str] = _CLIENTS) -> Iterator[None]:
+    """Within it, empty modules stand for packages that are imported, and that no model calls."""
+    finder = _Clients(names)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] in names]:
+            del sys.modules[name]
+
+
 def transformers() -> Any:
     """The module `paddlenlp.transformers`."""
-    clients = _Clients()
-    sys.meta_path.insert(0, clients)
-    try:
+    with clients():
         import paddlenlp.transformers
-    finally:
-        sys.meta_path.remove(clients)
-        for name in [name for name in sys.modules if name.partition(".")[0] in _CLIENTS]:
-            del sys.modules[name]
     return paddlenlp.transformers
 
 
