@@ -7,7 +7,24 @@ import importlib
 from evals.zoo.network import Network
 
 #: Those that need no other package first, so that their networks are found where the others are not installed.
-FAMILIES = ("vision", "sequence", "ocr", "paddlex", "nlp", "clas", "seg", "det")
+FAMILIES = (
+    "vision",
+    "sequence",
+    "ocr",
+    "paddlex",
+    "mix",
+    "segmentation",
+    "speech",
+    "nlp",
+    "clas",
+    "seg",
+    "det",
+    "detection",
+    "steps",
+    "recommend",
+    "series",
+    "graphs",
+)
 
 
 def networks_of(family: str) -> list[Network]:
