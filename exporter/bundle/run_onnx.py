@@ -6,7 +6,7 @@ Every bundle's verify.py holds a copy of this file, see :mod:`exporter.bundle.sc
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class NotThere(Exception):
 
 
 def run_onnxruntime(
-    files: list[Path], cases: list[Any], threads: int, device: str, said: list[str]
+    files: list[Path], cases: Iterable[Any], threads: int, device: str, said: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield all outputs of each case; on a GPU `said` gets what is to be told of it, and NotThere is raised."""
     import onnxruntime

@@ -72,7 +72,8 @@ def damaged_files(bundle: Path, manifest: Any) -> list[str]:
         f"{name}: not a file of this bundle"
         for name in sorted(set(found) - set(listed) - {"manifest.json", "model.sig"})
     ]
-    used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
+    goldens = {"golden.safetensors"} | ({"decoding.safetensors"} if manifest.get("decoding") else set())
+    used = goldens.union(*(variant["files"] for variant in manifest["variants"].values()))
     faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
     for name, entry in sorted(listed.items()):
         fault = fault_of(found[name], entry) if name in found else "missing"
@@ -101,21 +102,21 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_golden(bundle: Path) -> dict[str, Any]:
-    """Read golden.safetensors: 8 bytes of length, a JSON header, the numbers.
+def read_golden(bundle: Path, name: str = "golden.safetensors") -> dict[str, Any]:
+    """Read a safetensors file: 8 bytes of length, a JSON header, the numbers.
 
     Raises:
         ValueError: it is none.
     """
-    path = bundle / "golden.safetensors"
+    path = bundle / name
     content = read_plain(path, path.stat().st_size)
     begin = 8 + int.from_bytes(content[:8], "little")
     if begin > min(len(content), MOST_JSON):
-        raise ValueError("golden.safetensors has no header")
+        raise ValueError(f"{name} has no header")
     header = json.loads(content[8:begin].decode("utf-8"))
     tensors = {}
-    for name in header.keys() - {"__metadata__"}:
-        start, stop = header[name]["data_offsets"]
-        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[name]["dtype"]])
-        tensors[name] = numbers.reshape(header[name]["shape"])
+    for key in header.keys() - {"__metadata__"}:
+        start, stop = header[key]["data_offsets"]
+        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[key]["dtype"]])
+        tensors[key] = numbers.reshape(header[key]["shape"])
     return tensors

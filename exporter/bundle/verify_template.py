@@ -17,9 +17,9 @@ error is chance); whole numbers must be equal, but for labels whose scores are a
 Each judgement is itself put to the test: zeros, the mean, the rows reversed and another case's output must fail it by
 far, or it proves nothing. All cases of an output are also taken together, which finds what errs always the same way and
 too little for one case. The first case runs once more after the others, the largest also in two threads. A variant of
-low precision is judged over all cases together, by the budget that the spec in the manifest has for it. The steps
-around the model (samples.safetensors), and those of a decoder (decoding.safetensors), are not run here: `exporter
-verify` compares them.
+low precision is judged over all cases together, by the budget that the spec in the manifest has for it. The steps of a
+decoder (decoding.safetensors) are run in a row, each on the cache that the engine's own step before gave. The steps
+around the model (samples.safetensors) are not run here: `exporter verify` compares them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ ENGINES = {
 
 # ---- 1. the files that were sealed, and the rule: what the goldens show, and how an engine is judged by them --------
 from exporter.bundle.run_onnx import NotThere, a_device, run_onnxruntime  # its source stands here
+from exporter.bundle.run_steps import STEPS, judged_steps
 from exporter.bundle.sealed_files import MOST_JSON, damaged_files, read_golden, read_manifest, read_plain
 from exporter.base.numbers.golden import GoldenCase, promised, read_cases, to_run, unvaried
 from exporter.base.numbers.pooled import Pooled, draws
@@ -77,7 +78,7 @@ from exporter.base.numbers.sample import other_sample
 
 # ---- 2. one artifact in one engine, in a process of its own ---------------------------------------------------------
 def run_paddle_inference(
-    files: list[Path], cases: list[Any], threads: int, device: str, said: list[str]
+    files: list[Path], cases: Iterable[Any], threads: int, device: str, said: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield all outputs of each case; Paddle's own kernels on the CPU, without graph passes and oneDNN."""
     del said
@@ -174,6 +175,13 @@ def child(name: str, engine: str, device: str, answer: str) -> None:
             return write_answer(answer, {"unusable": str(error)})
     said += unvaried_inputs(manifest, golden)
     checks, planned = judged_answers(manifest, variant, cases, answers)
+    if manifest.get("decoding"):
+        try:
+            held = read_golden(BUNDLE, STEPS)
+            steps = judged_steps(manifest, variant, held, lambda fed: run_cases(files, fed, 1, device, said))
+        except (KeyError, ValueError) as error:
+            return write_answer(answer, {"damaged": f"{STEPS}: not whole: {error}"})
+        checks, planned = checks + steps, planned + len(steps)
     done = {"version": version, "device": device, "said": sorted(set(said))}
     write_answer(answer, {**done, "checks": checks, "planned": planned})
 
@@ -263,7 +271,11 @@ def concluded(manifest: Any, variant: str, engine: str, found: Any) -> tuple[str
     if bad:
         reason += "; case {}, output {}: {}: {}".format(*bad[0])
     reduced = manifest["variants"][variant]["precision"] != "fp32"
-    numbers = [check for check in good if check[0] != "pooled_bias" and (check[0] in ("snr_db", "top1")) == reduced]
+    numbers = [
+        check
+        for check in good
+        if check[0] not in ("pooled_bias", "decoding") and (check[0] in ("snr_db", "top1")) == reduced
+    ]
     passed = numbers and not bad and len(found["checks"]) == found["planned"]
     word = "passed_with_waivers" if len(good) < len(found["checks"]) else "passed"
     return word if passed else "failed", reason, found["checks"]
@@ -292,6 +304,8 @@ def objections(manifest: Any) -> list[str]:
     for dim, sizes in manifest["dims"].items():
         unseen = {sizes[key] for key in ("min", "typical", "max")} - {case["dims"].get(dim) for case in plain}
         found += [f"its spec promises {dim}={size}, and no case records it" for size in sorted(unseen)]
+    if bool(spec.get("decoding")) != bool(manifest.get("decoding")):
+        found.append("it records no steps of the decoder that its spec has, or steps of none")
     if not any("#" in case["name"] for case in plain):
         found.append("no case is drawn a second time, so that no other case's output could serve as an impostor")
     return found

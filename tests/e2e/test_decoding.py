@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from exporter.bundle.decoding import rollout_in
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import open_bundle, released_spec
 from exporter.prove.goldens.decoding import DECODING
+from tests import faults
 from tests.command import exporter
 from tests.sampling import slow
 
@@ -106,6 +110,53 @@ def test_a_bundle_alone_is_run_again_step_by_step(place: Path) -> None:
     assert {check["outcome"] for check in checks} == {"match"} and len(checks) == 15
 
 
+def one_off(place: Path) -> Path:
+    """The files of the decoder whose place is one off in the steps that have 4 and 5 of past."""
+    if not (place / "wrong").is_dir():
+        wrong = write(place, "wrong", args={"since": 4, "until": 6}, decoding=None)
+        assert exporter("convert", wrong, "--out", "wrong", cwd=place).code == 0
+    return place / "wrong"
+
+
+def verify_py(bundle: Path) -> tuple[int, Any]:
+    command = [sys.executable, str(bundle / "verify.py"), "--only", "onnx", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=bundle.parent, check=False)
+    assert "Traceback" not in done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_script_of_the_bundle_runs_them_too(place: Path, tmp_path: Path) -> None:
+    def of_steps(report: Any) -> dict[str, tuple[str, str]]:
+        (run,) = report["runs"]
+        return {output: (outcome, why) for kind, output, outcome, why in run["checks"] if kind == "decoding"}
+
+    code, report = verify_py(place / BUNDLE)
+    assert code == 0, report
+    assert of_steps(report) == dict.fromkeys(SPEC["outputs"], ("match", ""))
+
+    copy = faults.copied(place / BUNDLE, tmp_path / "late")
+    shutil.copyfile(one_off(place) / "onnx/model.onnx", copy / "onnx/model.onnx")
+    faults.reseal(copy)
+    code, report = verify_py(copy)
+    outcome, why = of_steps(report)["scores"]
+    assert (code, outcome) == (1, "mismatch") and why.startswith("in step 4 of 8: error ratio"), report
+
+
+def test_the_script_of_the_bundle_wants_the_steps_that_the_spec_has(place: Path, tmp_path: Path) -> None:
+    def other(name: str, change: Callable[[Any], object]) -> tuple[int, Any]:
+        copy = faults.copied(place / BUNDLE, tmp_path / name)
+        content = json.loads((copy / "manifest.json").read_bytes())
+        change(content)
+        (copy / "manifest.json").write_text(json.dumps(content))
+        faults.reseal(copy)
+        return verify_py(copy)
+
+    code, report = other("none", lambda content: content.update(decoding=[]))
+    assert code == 1 and "records no steps of the decoder that its spec has" in "".join(report["against"])
+    code, report = other("fewer", lambda content: content["decoding"].pop(2))
+    assert code == 5 and "7 steps are recorded, and the spec has 8" in "".join(report["damaged"])
+
+
 def test_a_step_holds_what_eager_chose_and_no_cache(place: Path) -> None:
     held = load(place / BUNDLE / DECODING)
     inputs = sorted(name for name in held if name.startswith("step=7/input"))
@@ -118,10 +169,7 @@ def test_a_step_holds_what_eager_chose_and_no_cache(place: Path) -> None:
 
 @pytest.mark.parametrize("file", ["onnx/model.onnx", slow("pir/model.json"), slow("pdmodel/model.pdmodel")])
 def test_a_place_that_is_one_off_in_a_few_steps_is_caught(place: Path, file: str) -> None:
-    wrong = write(place, "wrong", args={"since": 4, "until": 6}, decoding=None)
-    if not (place / "wrong").is_dir():
-        assert exporter("convert", wrong, "--out", "wrong", cwd=place).code == 0
-    done = exporter("verify", "--reference", "decoder.yaml", "--artifact", f"wrong/{file}", "--json", cwd=place)
+    done = exporter("verify", "--reference", "decoder.yaml", "--artifact", one_off(place) / file, "--json", cwd=place)
     assert done.code == 1, done.err
     checks = [check for check in steps_in(done.json()) if check["format"] != "source"]
     assert {check["outcome"] for check in checks} == {"mismatch"}

@@ -31,14 +31,15 @@ class Configuration:
     """A configuration of PaddleOCR; `image` is (channels, height, width), `steps` the most that a decoder writes.
 
     `chooses`: a greedy decoder goes on with the letter that won. With random weights the letters are so near each other
-    that rounding alone decides, and all that follows is another text; so their biases are set far apart.
+    that rounding alone decides, and all that follows is another text; so the biases of the layer that it names are set
+    far apart.
     """
 
     name: str
     path: str
     image: tuple[int, int, int]
     steps: int = 0
-    chooses: bool = False
+    chooses: str = ""
 
 
 CONFIGURATIONS = (
@@ -52,10 +53,18 @@ CONFIGURATIONS = (
     Configuration("OCR_STARNet", "rec/rec_mv3_tps_bilstm_ctc", (3, 32, 100)),
     Configuration("OCR_SVTR", "rec/rec_svtrnet", (3, 32, 64)),
     Configuration("OCR_ViTSTR", "rec/rec_vitstr_none_ce", (1, 224, 224)),
-    Configuration("OCR_RARE", "rec/rec_mv3_tps_bilstm_att", (3, 32, 100), chooses=True),
+    Configuration("OCR_RARE", "rec/rec_mv3_tps_bilstm_att", (3, 32, 100), chooses="head.generator"),
     Configuration("OCR_NRTR", "rec/rec_mtb_nrtr", (1, 32, 100)),
     Configuration("OCR_SLANet", "table/SLANet", (3, 64, 64), steps=12),
     Configuration("OCR_direction", "cls/cls_mv3", (3, 48, 192)),
+    Configuration("OCR_VisionLAN", "rec/rec_r45_visionlan", (3, 64, 256)),
+    Configuration("OCR_ABINet", "rec/rec_r45_abinet", (3, 32, 128)),
+    Configuration("OCR_SATRN", "rec/rec_satrn", (3, 32, 100), chooses="head.decoder.classifier"),
+    Configuration("OCR_CPPD", "rec/rec_svtrnet_cppd_base_en", (3, 32, 100)),
+    Configuration("OCR_RFL", "rec/rec_resnet_rfl_visual", (1, 32, 100)),
+    Configuration("OCR_PREN", "rec/rec_efficientb3_fpn_pren", (3, 64, 256)),
+    Configuration("OCR_FCE", "det/det_r50_vd_dcn_fce_ctw", (3, 64, 64)),
+    Configuration("OCR_CT", "det/det_r18_vd_ct", (3, 64, 64)),
 )
 
 
@@ -83,7 +92,7 @@ def _build(configuration: Configuration, root: Path) -> Any:
         architecture["Backbone"].pop(key, None)
     layer = build_model(architecture)
     if configuration.chooses:
-        bias = layer.head.generator.bias
+        bias = layer.get_sublayer(configuration.chooses).bias
         bias.set_value(2 * np.random.default_rng(5).standard_normal(bias.shape).astype("float32"))
     return layer
 

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.base.numbers.golden import GoldenCase, GoldenOutput
-from exporter.base.numbers.norms import ratio
-from exporter.base.numbers.rule import MARGIN
+from exporter.base.numbers.golden import GoldenCase
 from exporter.base.tensors import Array, TensorSpec, save
 from exporter.export.lower.base import Artifact
 from exporter.prove.goldens.decoding import DECODING, Rollout
 from exporter.prove.proofs.base import Harness
-from exporter.prove.proofs.kinds.decoding import _all_steps, _bench, _doubt, _sizes, plugin
+from exporter.prove.proofs.kinds.decoding import _all_steps, _bench, _sizes, plugin
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from tests.prove.compare.goldens import golden
 from tests.prove.proofs.subjects import LOW, PLAIN, SOURCE, artifact, harness, spec, subject
@@ -247,38 +245,6 @@ def test_what_an_empty_cache_gives_as_well_proves_nothing(times: float, outcome:
     assert outcome is Outcome.MATCH or "with an empty cache the last step" in found.reason
     assert (found.metrics["step"], found.elements) == (2.0, 60)
     assert found.provider == ("of 1" if outcome is Outcome.MATCH else "of 2")
-
-
-def test_what_an_empty_cache_may_give_ends_where_the_budget_does() -> None:
-    last, near = golden(truth(2)), golden(truth(4))
-    distance = ratio(last.truth, near.truth, last.unit, last.floor)
-    (at, _), (above, _) = (_doubt(last, near, budget) or (None, "") for budget in (distance, distance / 2))
-    assert (at, above) == (Outcome.VACUOUS, Outcome.INCONCLUSIVE)
-    tenth = distance / MARGIN
-    assert MARGIN * tenth == distance, "as the seed has it, so that the bound itself is met"
-    doubt = _doubt(last, near, tenth)
-    assert doubt is not None and doubt[0] is Outcome.INCONCLUSIVE
-    assert _doubt(last, near, tenth * 0.999) is None
-    assert _doubt(replace(last, gate="no answer"), last, 4.0) is None, "what nothing judges is not doubted"
-
-
-def sampled(of: GoldenOutput, *places: int) -> GoldenOutput:
-    index = np.array(places)
-    return replace(of, index=index, truth=of.truth.ravel()[index], eager=of.eager.ravel()[index])
-
-
-def test_of_samples_the_places_of_both_are_compared() -> None:
-    last, other = golden(truth(2)), golden(truth(3))
-    like_last = replace(other, truth=np.where(np.arange(20).reshape(4, 5) < 5, last.truth, other.truth))
-    assert _doubt(sampled(last, 1, 2, 7), sampled(like_last, 1, 2, 9), 4.0) is not None  # those of both are alike
-    assert _doubt(sampled(last, 1, 7, 9), sampled(like_last, 1, 7, 8), 4.0) is None
-    assert _doubt(last, sampled(like_last, 1, 2), 4.0) is not None
-    assert _doubt(sampled(last, 7, 8), like_last, 4.0) is None
-
-
-def test_ids_may_be_those_of_an_empty_cache() -> None:
-    ids = golden(np.array([1, 2, 1]))
-    assert _doubt(ids, ids, 4.0) is None
 
 
 def test_steps_are_run_on_their_own_cache_and_cost_as_many_times_more() -> None:

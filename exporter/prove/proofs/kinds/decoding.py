@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from exporter.base.numbers.golden import GoldenCase, GoldenOutput
-from exporter.base.numbers.norms import decibel, ratio
-from exporter.base.numbers.rule import MARGIN
-from exporter.base.tensors import Array
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.numbers.norms import decibel
+from exporter.base.numbers.steps import doubt_of_cache, first_off
 from exporter.prove.goldens.decoding import DECODING, Rollout
 from exporter.prove.harness import Bench, run_engines
 from exporter.prove.proofs.base import Harness, Proof
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
-#: Outcomes that show no fault: a step that ends otherwise says more.
-_DOUBTFUL = (Outcome.VACUOUS, Outcome.INCONCLUSIVE)
 _NONE = Evidence(Outcome.MISSING, "the spec has `decoding`, and the bundle records none of its steps", stage="plan")
 
 
@@ -87,16 +82,15 @@ def _all_steps(claim: Claim, rollout: Rollout, by_step: Mapping[Claim, Evidence]
     ratios = [evidence.metrics.get("error_ratio", 0.0) for evidence in seen]
     worst = max(range(len(seen)), key=lambda at: ratios[at])
     number = len(rollout.steps) - len(steps)
-    failed = [at for at, evidence in enumerate(seen) if evidence.outcome is not Outcome.MATCH]
-    if failed:
-        first = min(failed, key=lambda at: (seen[at].outcome in _DOUBTFUL, at))
+    first = first_off([evidence.outcome.value for evidence in seen])
+    if first is not None:
         where = f"in step {number + first + 1} of {len(rollout.steps)}{_sizes(steps[first], rollout)}"
         return replace(seen[first], reason=f"{where}: {seen[first].reason}")
-    doubt = _doubt(steps[-1].outputs[claim.output], rollout.emptied.outputs[claim.output], budget)
+    doubt = doubt_of_cache(steps[-1].outputs[claim.output], rollout.emptied.outputs[claim.output], budget)
     elements = sum(evidence.elements for evidence in seen)
     metrics = {**seen[worst].metrics, "step": float(number + worst + 1)}
     if doubt is not None:
-        return replace(seen[-1], outcome=doubt[0], reason=doubt[1], elements=elements, metrics=metrics)
+        return replace(seen[-1], outcome=Outcome(doubt[0]), reason=doubt[1], elements=elements, metrics=metrics)
     bits = all(evidence.bit_equal for evidence in seen)
     return replace(seen[worst], reason=_noise(seen), elements=elements, metrics=metrics, bit_equal=bits)
 
@@ -114,35 +108,6 @@ def _sizes(step: GoldenCase, rollout: Rollout) -> str:
     last = rollout.steps[-1].dims
     grown = [f"{name}={size}" for name, size in step.dims.items() if rollout.steps[0].dims[name] != last[name]]
     return f" ({', '.join(grown)})" if grown else ""
-
-
-def _doubt(last: GoldenOutput, emptied: GoldenOutput, budget: float) -> tuple[Outcome, str] | None:
-    """Say why the last step shows nothing of the cache: an empty one gives the same, or nearly. None where it does."""
-    if last.exact or last.gate:
-        return None
-    truth, rival = _both(last, emptied)
-    distance = ratio(truth, rival, last.unit, last.floor)
-    if not distance > budget:
-        return (
-            Outcome.VACUOUS,
-            f"with an empty cache the last step would have passed: its error ratio is {distance:.3g}",
-        )
-    if not distance > MARGIN * budget:
-        return Outcome.INCONCLUSIVE, f"with an empty cache the last step errs hardly more: by {distance:.3g} times"
-    return None
-
-
-def _both(last: GoldenOutput, emptied: GoldenOutput) -> tuple[Array, Array]:
-    """The truth of both at the places that are kept of both."""
-    places = [output.index for output in (last, emptied) if output.index is not None]
-    if not places:
-        return last.truth, emptied.truth
-    common = np.intersect1d(places[0], places[-1])
-    held = [
-        output.truth.ravel()[common if output.index is None else np.searchsorted(output.index, common)]
-        for output in (last, emptied)
-    ]
-    return held[0], held[1]
 
 
 def _growth(rollout: Rollout) -> list[tuple[str, float, float]]:
