@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.base.errors import UsageError
-from exporter.cli.skeleton import refuse_places, write, yaml_text
+from exporter.cli.skeleton import refuse_places, write
+from exporter.cli.yaml_names import yaml_text
 from exporter.export.families.given import Asked, config_of
 from exporter.spec.beside import Opened, Told, told_of
 from exporter.spec.source import DIMS

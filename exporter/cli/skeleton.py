@@ -11,14 +11,18 @@ import json
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.files import write_bytes
 from exporter.base.references import find_source, split
+from exporter.base.tensors import dims_in
 from exporter.check.source.project import ClassInfo, ParsedModule, Project
+from exporter.cli.decoding_skeleton import Proposal, step_of, taken_of
+from exporter.cli.looked import NOT_LOOKED, Given, Looked, Signature, Taken
+from exporter.cli.yaml_names import yaml_text
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
 
 #: What commands leave behind, and is made anew from what is committed. Released bundles are not ignored.
@@ -36,56 +40,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
-class Signature:
-    """The parameters of a model's `forward`, without `self`. `known` is false where the code does not show them."""
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    known: bool = True
-
-
-@dataclass(frozen=True)
-class Taken:
-    """An input with which `forward` ran: its dtype, its shape, of whole numbers the one after the largest."""
-
-    dtype: str
-    shape: tuple[int | str, ...]
-    stop: int = 0
-
-    @property
-    def values(self) -> str:
-        """How its cases are filled."""
-        return f"integers(0,{self.stop})" if self.stop else "normal"
-
-
-@dataclass(frozen=True)
-class Given:
-    """An output of that run; −1 where a size follows no named dim."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.dtype}[{','.join('?' if size == -1 else str(size) for size in self.shape)}]"
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What running the model showed; or `why` nothing is known of it."""
-
-    inputs: Mapping[str, Taken] = field(default_factory=dict)
-    outputs: tuple[Given, ...] = ()
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class Started:
     """The files that were written, what was read of the code, what running the model showed."""
 
     written: tuple[Path, ...]
     signature: Signature
     looked: Looked
+    step: Proposal | None = None
 
 
 def start(name: str, model: str, folder: Path, limits: Limits | None, *, with_recipe: bool) -> Started:
@@ -103,7 +64,8 @@ def start(name: str, model: str, folder: Path, limits: Limits | None, *, with_re
     texts = {spec: spec_text(name, model, found, f"recipes.{module}:recipe" if with_recipe else None, looked)}
     if with_recipe:
         texts[recipe] = recipe_text(name, model, found, looked)
-    return Started(write(texts, folder), found, looked)
+    step = None if with_recipe else step_of(found, looked)
+    return Started(write(texts, folder), found, looked, step)
 
 
 def refuse_places(name: str, places: Sequence[Path]) -> None:
@@ -140,7 +102,10 @@ def look(model: str, found: Signature, limits: Limits) -> Looked:
         answer = call(look_at, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
     except ExporterError as error:
         return Looked(why=error.what)
-    inputs = {name: Taken(wanted.dtype, wanted.shape, wanted.stop) for name, wanted in answer.inputs.items()}
+    inputs = {
+        name: Taken(wanted.dtype, wanted.shape, wanted.stop, wanted.values, wanted.empty_rows)
+        for name, wanted in answer.inputs.items()
+    }
     return Looked(inputs, tuple(Given(spec.name, spec.dtype, spec.shape) for spec in answer.outputs))
 
 
@@ -204,18 +169,19 @@ def _parameters(arguments: ast.arguments) -> Signature:
     return Signature(required or ("x",), optional, known=bool(required))
 
 
-def spec_text(name: str, model: str, found: Signature, recipe: str | None, looked: Looked = Looked()) -> str:
+def spec_text(name: str, model: str, found: Signature, recipe: str | None, looked: Looked = NOT_LOOKED) -> str:
     """A valid spec; shapes that are guesses say so."""
-    inputs = [_input(one, looked.inputs.get(one), bool(recipe)) for one in found.required]
+    step = None if recipe else step_of(found, looked)
+    taken = taken_of(found, looked, step)
+    inputs = [_input(one, taken.get(one), bool(recipe)) for one in found.required]
     inputs += [f"# {_input(one, None, bool(recipe))}   # optional in forward" for one in found.optional]
     source = "forward's parameters" if found.known else "GUESSED: the code does not show forward's parameters"
     guess = "forward ran with these" if looked.inputs else "GUESSED: every dtype and shape below, correct them"
     trained = f"recipe: {recipe}" if recipe else "# recipe: recipes.NAME:recipe   # how to train it; or:"
-    used = {size for taken in looked.inputs.values() for size in taken.shape if isinstance(size, str)}
-    dims = [f"  {dim}: {_DIMS[dim]}" for dim in _DIMS if dim in (used or {"batch"})]
+    used = dims_in(shaped.shape for shaped in taken.values()) or ["batch"]
+    ranges = {**_DIMS, "past": step.past} if step else _DIMS
+    dims = [f"  {dim}: {ranges[dim]}" for dim in ranges if dim in used]
     dims[0] += "   # what the artifact must serve"
-    outputs = ", ".join(yaml_text(given.name) for given in looked.outputs) or "logits"
-    gives = "; ".join(map(str, looked.outputs)) or "names for what forward returns, in order"
     return "\n".join(
         [
             f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
@@ -232,7 +198,7 @@ def spec_text(name: str, model: str, found: Signature, recipe: str | None, looke
             "  # a word in a shape is a named dim; values: dataset, normal, uniform(a,b), integers(a,b) or FILE.npy",
             "dims:",
             *dims,
-            f"# outputs: [{outputs}]   # {gives}",
+            *_output_lines(looked, step),
             "",
             "formats: [pir, pdmodel, onnx]",
             "engines: [jit_load, paddle_inference, onnxruntime]",
@@ -243,13 +209,25 @@ def spec_text(name: str, model: str, found: Signature, recipe: str | None, looke
     )
 
 
+def _output_lines(looked: Looked, step: Proposal | None) -> list[str]:
+    """The names of the outputs, and of a step what is fed back."""
+    gives = "; ".join(map(str, looked.outputs)) or "names for what forward returns, in order"
+    if step is None:
+        outputs = ", ".join(yaml_text(given.name) for given in looked.outputs) or "logits"
+        return [f"# outputs: [{outputs}]   # {gives}"]
+    mark = "" if looked.outputs else "GUESSED: "
+    first, *rest = step.lines()
+    return [f"outputs: [{', '.join(map(yaml_text, step.outputs))}]   # {mark}{gives}", first, *rest]
+
+
 def _input(name: str, taken: Taken | None, from_data: bool) -> str:
     taken = taken or Taken("float32", ("batch", 3, 224, 224))
     values = "dataset" if from_data else taken.values
     values = json.dumps(values) if "," in values else values  # a comma ends an entry
     range_ = f"   # {taken.values}" if from_data and taken.stop else ""
     shape = ", ".join(map(str, taken.shape))
-    return f"{yaml_text(name)}: {{dtype: {taken.dtype}, shape: [{shape}], values: {values}}}{range_}"
+    rows = "" if taken.empty_rows else ", empty_rows: false"
+    return f"{yaml_text(name)}: {{dtype: {taken.dtype}, shape: [{shape}], values: {values}{rows}}}{range_}"
 
 
 @dataclass(frozen=True)
@@ -289,7 +267,7 @@ def _task(outputs: Sequence[Given]) -> tuple[_Task, str]:
     return _CLASSES if scores else _NUMBERS, floats[0].name
 
 
-def recipe_text(name: str, model: str, found: Signature, looked: Looked = Looked()) -> str:
+def recipe_text(name: str, model: str, found: Signature, looked: Looked = NOT_LOOKED) -> str:
     """A recipe that lacks nothing but its data; loss and metric are suggestions by the outputs' number and shapes."""
     module, attribute = split(model)
     arrays = ", ".join((*found.required, "label"))
@@ -355,10 +333,3 @@ recipe = Recipe(
 
 def _tuple(names: Sequence[str]) -> str:
     return f"({', '.join(json.dumps(name) for name in names)}{',' if len(names) == 1 else ''})"
-
-
-def yaml_text(name: str) -> str:
-    """A name as YAML writes it: `on` and `1.0` in quotes, or they would be read as something else."""
-    import yaml
-
-    return str(yaml.safe_dump(name, width=1000)).splitlines()[0]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.cli.skeleton import refuse_places, write, yaml_text
+from exporter.cli.skeleton import refuse_places, write
+from exporter.cli.yaml_names import yaml_text
 from exporter.spec.beside import Opened, Range, Told
 from exporter.spec.source import DIMS, Source, read_source, values_of
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.base.errors import UsageError
-from exporter.cli.skeleton import Given, Looked, Signature, Taken, recipe_text, signature, spec_text
+from exporter.cli.looked import Given, Looked, Signature, Taken
+from exporter.cli.skeleton import recipe_text, signature, spec_text
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from tests.command import exporter, refused

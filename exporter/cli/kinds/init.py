@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exporter.base.errors import ExitCode, UsageError
 from exporter.cli.options import Debug, Json, Timeout
 from exporter.cli.run import Verb
+
+if TYPE_CHECKING:
+    from exporter.cli.skeleton import Started
 
 _SECONDS = 60.0  # of the child that builds and runs the model
 _Name = Annotated[str | None, typer.Argument(help="What the spec is called.", metavar="NAME")]
@@ -82,7 +85,12 @@ def init(  # noqa: PLR0913 - an option is a parameter
     from exporter.process.workers import Limits
 
     limits = Limits(seconds=timeout or _SECONDS) if build and find_spec("paddle") else None
-    done = start(name, model, out, limits, with_recipe=recipe)
+    _tell(name, start(name, model, out, limits, with_recipe=recipe), recipe=recipe, as_json=as_json)
+    return ExitCode.PASSED
+
+
+def _tell(name: str, done: Started, *, recipe: bool, as_json: bool) -> None:
+    """Say what was written, what is known of the model, and what comes next."""
     signature, looked = done.signature, done.looked
     if as_json:
         trial = {"looked": not looked.why, "why": looked.why, "outputs": [str(given) for given in looked.outputs]}
@@ -90,22 +98,28 @@ def init(  # noqa: PLR0913 - an option is a parameter
             "written": list(map(str, done.written)),
             "inputs": list(signature.required),
             "known": signature.known,
+            "decoding": done.step.content() if done.step else None,
         }
         sys.stdout.write(json.dumps(content | trial) + "\n")
-        return ExitCode.PASSED
+        return
     for path in done.written:
         sys.stdout.write(f"{path}\n")
     sys.stdout.write(
         f"inputs {', '.join(signature.required)}\n" if signature.known else "the code does not show the inputs\n"
     )
+    if not looked.why:
+        sys.stdout.write(f"forward ran, and gives {'; '.join(map(str, looked.outputs))}\n")
+    if done.step:
+        fed = ", ".join(f"{output} becomes {own}" for own, output in done.step.cache.items())
+        known = "by its names one step of a decoder" if looked.why else "it is one step of a decoder"
+        sys.stdout.write(f"{known}: {fed}\n")
     if looked.why:
         sys.stdout.write(f"the model was not run: {looked.why}\ncorrect what is marked GUESSED, then run:\n")
     else:
-        sys.stdout.write(f"forward ran, and gives {'; '.join(map(str, looked.outputs))}\nnext:\n")
+        sys.stdout.write("next:\n")
     spec = done.written[0]
     train = f"  exporter train {name}   # once data() in {done.written[1]} returns your samples\n" if recipe else ""
     sys.stdout.write(f"  exporter check {spec}\n{train}  exporter release {spec}\n")
-    return ExitCode.PASSED
 
 
 def _fitting(source: str | None, model: str | None, repo: Path | None, *, recipe: bool) -> None:

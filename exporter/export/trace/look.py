@@ -15,32 +15,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exporter.base.errors import ModelError
-from exporter.base.tensors import Array, TensorSpec
+from exporter.base.tensors import Array, TensorSpec, shape_at
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
+from exporter.export.trace.look_step import step_combinations
 from exporter.export.trace.structure import leaves, output_names
+from exporter.export.trace.wanted import Wanted
 from exporter.process.job import job
 from exporter.process.workers import doing
+from exporter.spec.decoding_names import is_step
+from exporter.spec.values import arguments, bound
 
 if TYPE_CHECKING:
     import paddle
 
 #: Sizes of images that networks are made for, and of the named dims in the two runs that are compared.
 _SIDES, _LARGEST = (224, 32, 28, 64, 8), 10**5
-_SIZES = ({"batch": 2, "seq": 6}, {"batch": 3, "seq": 7})
+_SIZES = ({"batch": 2, "seq": 6, "past": 10}, {"batch": 3, "seq": 7, "past": 12})
 #: Combinations of inputs that are put in order.
 _MOST = 10_000
 #: Seconds of processor time after which no further combination is tried.
 _SECONDS = 20.0
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """An input: its dtype, its shape with named dims, and for whole numbers the one after the largest."""
-
-    dtype: str
-    shape: tuple[int | str, ...]
-    stop: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ def look(request: LookRequest) -> LookAnswer:
     layer = load_layer(request.model, None, 0)
     names = request.inputs
     began, last = time.process_time(), "no sublayer says what it takes"
-    for tried in _combinations(layer, len(names)):
+    for tried in _combinations(layer, names):
         if time.process_time() - began > _SECONDS:
             break
         doing(f"trying forward on {', '.join(map(_said, tried))}")
@@ -94,12 +89,14 @@ def _said(wanted: Wanted) -> str:
     return f"{wanted.dtype}[{','.join(map(str, wanted.shape))}]"
 
 
-def _combinations(layer: paddle.nn.Layer, count: int) -> Iterator[tuple[Wanted, ...]]:
+def _combinations(layer: paddle.nn.Layer, names: Sequence[str]) -> Iterator[tuple[Wanted, ...]]:
     """What the inputs may be together: those that the first layers suggest come first."""
     candidates = list(dict.fromkeys(_candidates(layer)))
-    few = candidates[: max(1, int(_MOST ** (1 / count)))]
+    if is_step(names):
+        yield from step_combinations(layer, names, candidates, _MOST)
+    few = candidates[: max(1, int(_MOST ** (1 / len(names))))]
     places = {wanted: place for place, wanted in enumerate(few)}
-    yield from sorted(itertools.product(few, repeat=count), key=lambda chosen: sum(places[one] for one in chosen))
+    yield from sorted(itertools.product(few, repeat=len(names)), key=lambda chosen: sum(places[one] for one in chosen))
 
 
 def _candidates(layer: paddle.nn.Layer) -> Iterator[Wanted]:
@@ -126,13 +123,17 @@ def _candidates(layer: paddle.nn.Layer) -> Iterator[Wanted]:
 
 def _inputs(tried: Sequence[Wanted], sizes: Mapping[str, int]) -> list[Array]:
     generator = np.random.default_rng(0)
-    shapes = [[sizes[size] if isinstance(size, str) else size for size in wanted.shape] for wanted in tried]
-    return [
-        generator.integers(0, wanted.stop, shape).astype(wanted.dtype)
-        if wanted.stop
-        else generator.standard_normal(shape).astype(wanted.dtype)
-        for wanted, shape in zip(tried, shapes, strict=True)
-    ]
+    return [_drawn(wanted, sizes, generator) for wanted in tried]
+
+
+def _drawn(wanted: Wanted, sizes: Mapping[str, int], generator: np.random.Generator) -> Array:
+    shape = shape_at(wanted.shape, sizes)
+    if wanted.values:
+        low, stop = (bound(text, sizes) for text in arguments(wanted.values))
+        return generator.integers(low, stop, shape).astype(wanted.dtype)
+    if wanted.stop:
+        return generator.integers(0, wanted.stop, shape).astype(wanted.dtype)
+    return generator.standard_normal(shape).astype(wanted.dtype)
 
 
 def _run(layer: paddle.nn.Layer, tried: Sequence[Wanted], sizes: Mapping[str, int]) -> list[tuple[str, Any]]:
@@ -147,14 +148,17 @@ def _run(layer: paddle.nn.Layer, tried: Sequence[Wanted], sizes: Mapping[str, in
 
 
 def _ranged(layer: paddle.nn.Layer, tried: Sequence[Wanted]) -> list[Wanted]:
-    """With the size of the smallest table that each input of whole numbers itself is looked up in."""
+    """With the size of the smallest table that each input of whole numbers itself is looked up in.
+
+    A place that is looked up in none has 0.
+    """
     import paddle
 
     values, stops = _inputs(tried, _SIZES[0]), [list[int]() for _ in tried]
 
     def note(part: paddle.nn.Layer, given: tuple[Any, ...]) -> None:
         for at, value in enumerate(values):
-            if tried[at].stop and np.array_equal(given[0].numpy(), value):
+            if (tried[at].stop or tried[at].values) and np.array_equal(given[0].numpy(), value):
                 stops[at].append(int(part.weight.shape[0]))
 
     tables = [part for part in layer.sublayers(include_self=True) if isinstance(part, paddle.nn.Embedding)]
@@ -175,5 +179,6 @@ def _described(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> t
 
 
 def _named(shape: Sequence[int], again: Sequence[int]) -> tuple[int | str, ...]:
-    dims = {(_SIZES[0][name], _SIZES[1][name]): name for name in _SIZES[0]}
+    dims: dict[tuple[int, int], str] = {(_SIZES[0][name], _SIZES[1][name]): name for name in _SIZES[0]}
+    dims[_SIZES[0]["past"] + 1, _SIZES[1]["past"] + 1] = "past+1"
     return tuple(dims.get(pair, pair[0] if pair[0] == pair[1] else -1) for pair in zip(shape, again, strict=True))
