@@ -74,6 +74,46 @@ def test_rows_places_and_counts_are_paddles(limits: tuple[Any, ...], tmp_path: P
     assert (rows > 0) == (limits[0] < 0.9)
 
 
+class RegionSuppression(Suppression):
+    def forward(self, boxes: Any, scores: Any, counts: Any) -> Any:
+        return paddle._C_ops.multiclass_nms3(boxes, scores, counts, *self.limits)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [(0.1, 6, 7, 0.4, True, 1.0, -1), (0.3, -1, 5, 0.3, False, 1.0, 2), (0.1, -1, -1, 0.5, True, 1.0, 0)],
+    ids=["the best of each class", "boxes of pixels", "all, without a background"],
+)
+def test_a_box_of_each_class_in_regions(limits: tuple[Any, ...], tmp_path: Path) -> None:
+    """An R-CNN's second stage: how many regions an image has is data."""
+    inputs = (
+        TensorSpec("boxes", "float32", ("regions", CLASSES, 4)),
+        TensorSpec("scores", "float32", ("regions", CLASSES)),
+        TensorSpec("counts", "int32", ("batch",)),
+    )
+    layer = RegionSuppression(limits)
+    layer.eval()
+    (tmp_path / "pir").mkdir()
+    (tmp_path / "onnx").mkdir()
+    with pir_format.session(None):
+        pir_format.write(trace(layer, inputs, None, {}), None, tmp_path / "pir", Wish())
+    onnx_format.write(None, tmp_path / "pir", tmp_path / "onnx", Wish(inputs=inputs))
+    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    for counts in ([30], [12, 0, 25]):
+        boxes = np.concatenate([drawn(1, seed)[0][:, : sum(counts)] for seed in range(CLASSES)]).transpose(1, 0, 2)
+        scores = np.random.default_rng(9).permutation(boxes[..., 0].size).reshape(boxes.shape[:2]) / boxes[..., 0].size
+        feed = {
+            "boxes": np.ascontiguousarray(boxes),
+            "scores": scores.astype("float32"),
+            "counts": np.array(counts, "int32"),
+        }
+        expected = [value.numpy() for value in layer(*map(paddle.to_tensor, feed.values()))]
+        assert len(expected[0]) > 0
+        for want, got in zip(expected, session.run(None, feed), strict=True):
+            assert (want.dtype, want.shape) == (got.dtype, got.shape)
+            np.testing.assert_array_equal(got, want)
+
+
 class MatrixSuppression(Suppression):
     """`limits`: score_threshold, nms_top_k, keep_top_k, post_threshold, use_gaussian, sigma, background, normalized."""
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from exporter.base.errors import ModelError
 from exporter.base.readers.program import Operator, TensorType
-from exporter.export.lower.onnx_program.graph import Builder, Pair, Tensor
+from exporter.export.lower.onnx_program.graph import Builder, Growing, Pair, Tensor
 
 
 class OperatorRefused(ModelError):
@@ -28,7 +28,7 @@ class Unwritten:
 
 UNWRITTEN = Unwritten()
 #: What stands for one value of PIR: a tensor, a list of them, or nothing where an operand is left out.
-Lowered: TypeAlias = "Tensor | Pair | tuple[Tensor | Pair, ...] | Unwritten | None"
+Lowered: TypeAlias = "Tensor | Pair | Growing | tuple[Tensor | Pair, ...] | Unwritten | None"
 #: Returns the results in order; None stands for a result that is not computed.
 Lowering: TypeAlias = "Callable[[Call], Tensor | Pair | Sequence[Lowered] | None]"
 
@@ -108,6 +108,14 @@ class Call:
             kinds = {Unwritten: "a result that is not written", Pair: "of complex values, which are not written here"}
             what = kinds.get(type(found), "not a tensor")
             raise self.refuse(f"operand {at} is {what}")
+        return found
+
+    def growing(self, at: int) -> Growing:
+        """An operand that is a list which a loop appends to."""
+        self._read.add(at)
+        found = self._operands[at]
+        if not isinstance(found, Growing):
+            raise self.refuse(f"operand {at} is no list that grows")
         return found
 
     def pair(self, at: int) -> Pair:

@@ -45,6 +45,20 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Growing:
+    """A list that a loop appends to: all its members' numbers in a row, their sizes likewise, and how many they are."""
+
+    numbers: Tensor
+    sizes: Tensor
+    count: Tensor
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What a loop carries of it."""
+        return self.numbers, self.sizes, self.count
+
+
+@dataclass(frozen=True)
 class Node:
     """One ONNX operator; an attribute may be a :class:`Graph`. `about` goes into its `metadata_props`."""
 

@@ -10,9 +10,9 @@ from exporter.base.readers.program import Block, Operator, TensorType, Type, Val
 from exporter.base.tensors import Array
 from exporter.export.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering, OperatorRefused
 from exporter.export.lower.onnx_program.constants import Constants
-from exporter.export.lower.onnx_program.effects import needed, reads, written_in_place
-from exporter.export.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor, value_name
-from exporter.export.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES
+from exporter.export.lower.onnx_program.effects import appended, dtypes_of_members, needed, reads, written_in_place
+from exporter.export.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Growing, Pair, Tensor, value_name
+from exporter.export.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES, lists
 
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or an integer (3.3.1).
 _DECLARED_WRONG = (
@@ -41,6 +41,8 @@ class Walk:
         self._scopes: list[dict[int, Lowered]] = [{}]
         self._read: set[int] = set()
         self._parts: dict[int, tuple[int, ...]] = {}  # of each list: what stands for its members
+        self._members: dict[int, str] = {}  # the dtype of the members of each list that grows
+        self._ends: dict[int, int] = {}  # of each length that was asked for: the list that still has it
 
     def block(self, block: Block) -> None:
         """Write the operators that something needs."""
@@ -48,6 +50,7 @@ class Walk:
         if len(self._scopes) == 1:
             self._read = {number for operator in block.operators for number in reads(operator)}
             wanted = needed(block)
+            self._members = dtypes_of_members(block)
         self._parts |= {
             operator.operands[0]: tuple(value.id for value in operator.results)
             for operator in block.operators
@@ -99,6 +102,8 @@ class Walk:
             "fetch": lambda *_: self._fetch(call, operator, operands),
             "builtin.combine": lambda *_: [_listed(operands)],
             "builtin.split": lambda *_: list(operands[0]) if isinstance(operands[0], tuple) else [],
+            "create_array": lambda *_: [lists.empty(self.b, self._members.get(operator.results[0].id, "float32"))],
+            "array_write_": lambda *_: self._append(call, operator),
             "if": self._if,
             "while": lambda *_: self._while(call, operator, operands),
         }
@@ -169,6 +174,8 @@ class Walk:
         if isinstance(found, Pair):
             both = [self._checked(call, _real_type(declared), part) for part in (found.real, found.imag)]
             return _joined(*both)
+        if isinstance(found, Growing):
+            return found
         if not isinstance(found, Tensor) or not isinstance(declared, TensorType):
             return UNWRITTEN
         if _is_complex_type(declared):
@@ -198,9 +205,19 @@ class Walk:
         self.results[named.name] = named
         return named
 
+    def _append(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        """A list with one more member; its own number means the longer one from then on, see `_in_place`."""
+        grown, x = call.growing(0), call.raw(1)
+        if self._ends.get(operator.operands[2]) != operator.operands[0]:
+            raise call.refuse("it writes elsewhere than at the end of the list")
+        self._ends = {length: number for length, number in self._ends.items() if number != operator.operands[0]}
+        return [lists.appended(self.b, grown, x)]
+
     def _in_place(self, call: Call, operator: Operator) -> None:
         """What an operator in place gave is what its operand means from then on."""
         at = written_in_place(operator)
+        if operator.name == "array_length":
+            self._ends[operator.results[0].id] = operator.operands[0]
         if at is None:
             return
         written = operator.operands[at]
@@ -245,7 +262,8 @@ class Walk:
         shapes = [one.shape for one in bodies[0].outputs]
         attributes = {"then_branch": bodies[0], "else_branch": bodies[1]}
         made = call.b.many("If", condition, shapes=shapes, **attributes)
-        return _given(operator, made, bodies[0].outputs)
+        outputs = [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, bodies[0].outputs, strict=True)]
+        return _given(operator, outputs)
 
     def _while(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
         """Loop without a bound on its turns; the body puts out the condition first, as PIR's does."""
@@ -253,16 +271,33 @@ class Walk:
         condition = b.reshape(call.raw(0), [], [])
         parts = [_parts(operands[at]) or (call.raw(at),) for at in range(1, len(operator.operands))]
         carried = [part for listed in parts for part in listed]
+        grown = {number: self.value(number, operator) for number in sorted(self._outer(appended(operator)))}
+        if not set(grown) <= set(self._scopes[-1]):
+            raise call.refuse("it appends to a list from outside the branch")
+        carried += [part for listed in grown.values() for part in _parts(listed)]
         (block,) = operator.blocks
         turn = Tensor(b.name("turn"), "int64", ())
         running = Tensor(b.name("running"), "bool", ())
-        body = self._body(call, block, block.arguments, (turn, running))
+        body = self._body(call, block, block.arguments, (turn, running), tuple(grown))
         shapes = [one.shape for one in body.outputs[1:]]
         made = b.many("Loop", None, condition, *carried, shapes=shapes, body=body)
-        return _given(operator, made, body.outputs[1:])
+        outputs = [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, body.outputs[1:], strict=True)]
+        end = len(outputs) - 3 * len(grown)
+        for at, number in enumerate(grown):
+            self._scopes[-1][number] = Growing(*outputs[end + 3 * at : end + 3 * at + 3])
+        return _given(operator, outputs[:end])
 
-    def _body(self, call: Call, block: Block, arguments: Sequence[Value], own: Sequence[Tensor]) -> Graph:
-        """A block as a graph of its own; what it puts out is made in it, since ONNX asks for that."""
+    def _outer(self, numbers: set[int]) -> set[int]:
+        """Those of these lists that exist already."""
+        return {number for number in numbers if any(number in scope for scope in self._scopes)}
+
+    def _body(
+        self, call: Call, block: Block, arguments: Sequence[Value], own: Sequence[Tensor], grown: Sequence[int] = ()
+    ) -> Graph:
+        """A block as a graph of its own; what it puts out is made in it, since ONNX asks for that.
+
+        The lists `grown` go in and out last: the block appends to them.
+        """
         outer, about = self.b.graph, self.b.about
         inner = self.b.graph = Graph(inputs=list(own))
         scope: dict[int, Lowered] = {}
@@ -276,6 +311,12 @@ class Walk:
                 made = Tensor(name, dtype, shape)
             scope[argument.id] = made
             inner.inputs.extend(_parts(made))
+        for number in grown:
+            kinds = zip(_parts(self.value(number, call.operator)), ((-1,), (-1,), (1,)), strict=True)
+            inside = Growing(*(Tensor(self.b.name("list"), part.dtype, shape) for part, shape in kinds))
+            scope[number] = inside
+            inner.inputs.extend(inside.parts)
+        self._ends = {}
         self._scopes.append(scope)
         *operators, last = block.operators
         self.block(Block(block.arguments, tuple(operators)))
@@ -284,6 +325,10 @@ class Walk:
             if not parts:
                 raise call.refuse("its body gives what is no tensor, such as a list that grows")
             inner.outputs += [self.b.emit("Identity", part, shape=part.shape) for part in parts]
+        for number in grown:
+            parts = _parts(scope[number])
+            inner.outputs += [self.b.emit("Identity", part, shape=part.shape) for part in parts]
+        self._ends = {}
         if own:  # the condition of a loop is a scalar
             inner.outputs[0] = self.b.reshape(inner.outputs[0], [], [])
         self._scopes.pop()
@@ -292,15 +337,17 @@ class Walk:
 
 
 def _parts(value: Lowered) -> tuple[Tensor, ...]:
-    """A tensor, or both parts of a complex value; nothing of anything else."""
+    """A tensor, both parts of a complex value, the three of a list that grows; nothing of anything else."""
     if isinstance(value, Pair):
         return value.real, value.imag
+    if isinstance(value, Growing):
+        return value.parts
     return (value,) if isinstance(value, Tensor) else ()
 
 
-def _given(operator: Operator, made: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Lowered]:
-    """What a branch or loop made, as its bodies' outputs are; two of them are one complex value."""
-    left = iter([Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, outputs, strict=True)])
+def _given(operator: Operator, outputs: Sequence[Tensor]) -> list[Lowered]:
+    """What a branch or loop made, as its results are declared; two outputs are one complex value."""
+    left = iter(outputs)
     kinds = [_is_complex_type(value.type) for value in operator.results]
     return [Pair(next(left), next(left)) if is_complex else next(left) for is_complex in kinds]
 

@@ -27,16 +27,16 @@ def _multiclass_nms(c: Call) -> list[Tensor]:
     (multiclass_nms3_kernel.cc, 3.3.1).
     """
     b, boxes, scores = c.b, c.x(0), c.x(1)
-    if c.has(2) or scores.rank != 3 or boxes.shape[-1] != 4 or scores.dtype != "float32":
-        raise c.refuse("it is written for boxes [batch, count, 4] and scores [batch, classes, count] of float32 only")
+    if boxes.shape[-1] != 4 or scores.dtype != "float32" or scores.rank != (2 if c.has(2) else 3):
+        raise c.refuse(
+            "it is written for boxes [batch, count, 4] and scores [batch, classes, count] of float32, or for those of "
+            "regions, [regions, classes, 4] and [regions, classes], and how many of them each image has"
+        )
     c.insist("nms_eta", 1.0)
+    if c.has(2):
+        return _of_regions(c)
     scores = _candidates(c, scores)
-    if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
-        boxes = b.emit("Add", boxes, b.constant([0.0, 0.0, 1.0, 1.0], "float32"), shape=boxes.shape)
-    most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
-    least = b.constant([float(c.attr("score_threshold"))], "float32")
-    kept = b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
-    kept = _best(c, kept, scores)
+    kept = _best(c, _suppressed(c, boxes, scores), scores)
     image, label, place = (b.slice(kept, [at], [at + 1], [1]) for at in range(3))
     score = b.unsqueeze(b.emit("GatherND", scores, kept, shape=[-1]), [1])
     corners = b.emit("GatherND", c.x(0), b.concat([image, place], 1), shape=[-1, 4])
@@ -44,6 +44,51 @@ def _multiclass_nms(c: Call) -> list[Tensor]:
     flat = b.emit("Add", b.emit("Mul", image, b.size_of(scores, 2)), place)
     images = b.numbering(b.squeeze(b.size_of(scores, 0), [0]))
     counts = b.reduce("ReduceSum", b.cast(b.emit("Equal", image, images), "int64"), [0], keep=False)
+    return [rows, flat, counts]
+
+
+def _suppressed(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
+    """The (image, class, place) that no better box of their class overlaps, the best first."""
+    b = c.b
+    if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
+        boxes = b.emit("Add", boxes, b.constant([0.0, 0.0, 1.0, 1.0], "float32"), shape=boxes.shape)
+    most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
+    least = b.constant([float(c.attr("score_threshold"))], "float32")
+    return b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
+
+
+def _of_regions(c: Call) -> list[Tensor]:
+    """Like `_multiclass_nms`, where each region has a box for each class; a class's boxes keep their own order.
+
+    A class of an image is an image of its own here, with the regions of all images: those of others score nothing.
+    """
+    b = c.b
+    boxes, scores = b.transpose(c.x(0), [1, 0, 2]), b.transpose(c.x(1), [1, 0])
+    images, places = b.size_of(c.raw(2), 0), b.places(b.size_of(c.raw(2), 0))
+    classes, number = b.size_of(scores, 0), b.size_of(scores, 1)
+    own = b.emit("Equal", b.unsqueeze(images_of(c, c.x(0)), [0, 1]), b.unsqueeze(places, [1, 2]))
+    shape = [images.array.item() if images.array is not None else -1, *scores.shape]
+    scores = _candidates(c, b.emit("Where", own, b.unsqueeze(scores, [0]), -math.inf, dtype="float32", shape=shape))
+    everywhere = b.emit("Expand", b.unsqueeze(boxes, [0]), b.concat([images, b.shape_of(boxes)]), shape=[*shape, 4])
+    each = _suppressed(
+        c,
+        b.reshape(everywhere, b.concat([b.constant([-1]), number, b.constant([4])]), [-1, shape[2], 4]),
+        b.reshape(scores, b.concat([b.constant([-1, 1]), number]), [-1, 1, shape[2]]),
+    )
+    at, place = b.slice(each, [0], [1], [1]), b.slice(each, [2], [3], [1])
+    image = b.emit("Div", at, classes)
+    label = b.emit("Sub", at, b.emit("Mul", image, classes))
+    kept = _best(c, b.concat([image, label, place], 1), scores)
+    none = b.expand(b.constant(0.0, "float32"), b.shape_of(scores), scores.shape)
+    ones = b.expand(b.constant(1.0, "float32"), b.size_of(kept, 0), [-1])
+    dense = b.emit("ScatterND", none, kept, ones, shape=scores.shape)
+    kept = b.transpose(b.emit("NonZero", dense, shape=[3, -1]), [1, 0])
+    image, label, place = (b.slice(kept, [at], [at + 1], [1]) for at in range(3))
+    score = b.unsqueeze(b.emit("GatherND", scores, kept, shape=[-1]), [1])
+    corners = b.emit("GatherND", boxes, b.concat([label, place], 1), shape=[-1, 4])
+    rows = b.concat([b.cast(label, "float32"), score, corners], 1)
+    flat = b.emit("Add", b.emit("Mul", place, classes), label)
+    counts = b.reduce("ReduceSum", b.cast(b.emit("Equal", image, b.unsqueeze(places, [0])), "int64"), [0], keep=False)
     return [rows, flat, counts]
 
 
