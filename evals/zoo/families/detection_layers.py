@@ -38,14 +38,16 @@ class Sized(Picture):
 class Heads(Picture):
     """The maps before post-processing: backbone, neck and head in the order in which the model calls them."""
 
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        names = ("yolo_head", "fcos_head", "ttf_head", "hrhrnet_head", "head")
+        self.called = next(name for name in names if getattr(model, name, None) is not None)
+
     def forward(self, image):
         features = self.model.backbone({"image": image})
         if getattr(self.model, "neck", None) is not None:
             features = self.model.neck(features)
-        for name in ("yolo_head", "fcos_head", "ttf_head", "hrhrnet_head", "head"):
-            if getattr(self.model, name, None) is not None:
-                return getattr(self.model, name)(features)
-        raise TypeError(f"{type(self.model).__name__} has no head of maps")
+        return getattr(self.model, self.called)(features)
 
 
 class Body(Picture):
