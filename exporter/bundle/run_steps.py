@@ -5,19 +5,70 @@ Every bundle's verify.py holds a copy of this file, see :mod:`exporter.bundle.sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from exporter.base.numbers.golden import GoldenCase, read_cases
-from exporter.base.numbers.rule import judge_case
+from exporter.base.numbers.rule import Judged, judge_case
 from exporter.base.numbers.sample import other_sample
 from exporter.base.numbers.steps import doubt_of_cache, first_off, grouped_steps, with_cache
+
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
 
 #: The file of the steps, beside the goldens.
 STEPS = "decoding.safetensors"
 
 
-def recorded_steps(manifest: Any, held: Any) -> tuple[list[GoldenCase], GoldenCase]:
+class Named(TypedDict):
+    """An input or an output, as the manifest describes it."""
+
+    name: str
+
+
+class Decoder(TypedDict):
+    """What the spec says of a decoder: the output that feeds each cache, and how many steps there are."""
+
+    cache: dict[str, str]
+    steps: int
+
+
+class SpecOfSteps(TypedDict, total=False):
+    """What of a spec decides which steps are recorded, and how much of them."""
+
+    decoding: Decoder
+    golden_mb: float
+    seed: int
+
+
+class RecordedStep(TypedDict):
+    """What the manifest says of a step."""
+
+    name: str
+    outputs: dict[str, dict[str, object]]
+
+
+class ManifestOfSteps(TypedDict, total=False):
+    """What of a manifest is read here; `decoding` has the last step once more at its end, with an empty cache."""
+
+    spec: SpecOfSteps
+    decoding: list[RecordedStep]
+    inputs: list[Named]
+    outputs: list[Named]
+    budget: float
+    constants: list[str]
+    sized: list[str]
+
+
+class VariantOfSteps(TypedDict):
+    """The names of a variant's inputs and outputs, in the order of the manifest's, and its precision."""
+
+    inputs: list[str]
+    outputs: list[str]
+    precision: str
+
+
+def recorded_steps(manifest: ManifestOfSteps, held: Mapping[str, Array]) -> tuple[list[GoldenCase], GoldenCase]:
     """Read all steps, and the last one with an empty cache.
 
     Raises:
@@ -30,16 +81,16 @@ def recorded_steps(manifest: Any, held: Any) -> tuple[list[GoldenCase], GoldenCa
     samples = {key.replace("/index/", "/eager/"): value for key, value in held.items() if "/index/" in key}
     if wrong := other_sample(inputs, samples, described, spec.get("golden_mb", 64.0), spec.get("seed", 0), steps=True):
         raise ValueError(wrong)
-    steps, ends, emptied = (read_cases(held, group) for group in _groups(manifest))
+    groups = grouped_steps(described, spec["decoding"]["cache"].values())
+    steps, ends, emptied = (read_cases(held, group) for group in groups)
     return with_cache(steps, ends[0]), emptied[0]
 
 
-def _groups(manifest: Any) -> list[list[dict[str, Any]]]:
-    return grouped_steps(manifest["decoding"], manifest["spec"]["decoding"]["cache"].values())
-
-
 def judged_steps(
-    manifest: Any, variant: Any, held: Any, run: Callable[[Iterable[Any]], Iterator[dict[str, Any]]]
+    manifest: ManifestOfSteps,
+    variant: VariantOfSteps,
+    held: Mapping[str, Array],
+    run: Callable[[Iterable[dict[str, Array]]], Iterator[dict[str, Array]]],
 ) -> list[list[str]]:
     """Return ["decoding", output, outcome, reason] of every output that a value decides; `run` yields outputs by case.
 
@@ -51,8 +102,8 @@ def judged_steps(
     ours = {native: outputs[place] for place, native in enumerate(variant["outputs"])}
     budget = float(manifest["budget"])
     others = {name: [step.outputs[name] for step in steps if name in step.outputs] for name in outputs}
-    seen: dict[str, list[Any]] = {name: [] for name in outputs}
-    before: dict[str, Any] = {}
+    seen: dict[str, list[Judged]] = {name: [] for name in outputs}
+    before: dict[str, Array] = {}
     for at, answer in enumerate(run(_fed(manifest, variant, held, before))):
         step = steps[at]
         before.clear()
@@ -69,7 +120,9 @@ def judged_steps(
     ]
 
 
-def _fed(manifest: Any, variant: Any, held: Any, before: Any) -> Iterator[dict[str, Any]]:
+def _fed(
+    manifest: ManifestOfSteps, variant: VariantOfSteps, held: Mapping[str, Array], before: Mapping[str, Array]
+) -> Iterator[dict[str, Array]]:
     """Yield the inputs of each step, by the names in the artifact; `before` holds what the last one has put out.
 
     It ends early where the last one put out no cache.
@@ -85,7 +138,9 @@ def _fed(manifest: Any, variant: Any, held: Any, before: Any) -> Iterator[dict[s
         }
 
 
-def _of_all(seen: Any, steps: Any, emptied: Any, name: str, budget: float) -> tuple[str, str]:
+def _of_all(
+    seen: Sequence[Judged], steps: Sequence[GoldenCase], emptied: GoldenCase, name: str, budget: float
+) -> tuple[str, str]:
     """The outcome of all steps of one output, and why; of a cache only the last one is compared."""
     due = [at for at, step in enumerate(steps) if name in step.outputs]
     if len(seen) != len(due):
