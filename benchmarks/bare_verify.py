@@ -8,6 +8,7 @@ the layer has the weights of its factory, which take as long as others.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -39,6 +40,8 @@ def main() -> None:
     for case in (*cases, cases[0]):
         run(case)
     sizes = [sum(value.size for value in case.values()) for case in cases]
+    del run
+    gc.collect()  # a layer holds itself in circles
     load(path, 2)(cases[sizes.index(max(sizes))])
     print(f"{engine}: {len(names) + 2} runs")
     sys.stdout.flush()

@@ -194,7 +194,7 @@ def _lay_out(bundle: Path, into: Path, spec: dict[str, Any]) -> None:
 
 
 def _cause(run: Watched) -> str:
-    lines = [line.strip() for line in run.told if line.strip()]
+    lines = [line.strip() for line in run.told if line.strip() and "CalledProcessError" not in line]
     telling = [line for line in lines if "Error" in line or "error" in line]
     return f"fails: {(telling or lines or ['no message'])[-1][:160]}"
 
