@@ -1,4 +1,4 @@
-"""Functions that are marked "dynamic graph only": view, view_as, as_strided, fill_ and zero_."""
+"""Functions that are marked "dynamic graph only": as_strided, fill_ and zero_."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ import inspect
 
 from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
 from exporter.paddle.patches import Patches
-
-
-def _view(self: Layer, x: Tensor) -> Tensor:
-    return x.view([-1, 2])
-
-
-def _view_as(self: Layer, x: Tensor) -> Tensor:
-    import paddle
-
-    return paddle.view_as(x, paddle.reshape(x, [-1, 2]))
 
 
 def _as_strided(self: Layer, x: Tensor) -> Tensor:
@@ -39,10 +29,10 @@ def _zero(self: Layer, x: Tensor) -> Tensor:
 class DygraphOnly(Fix):
     """The mark refuses a legacy program; behind it they call C++, of which `lower/pdmodel` knows what is meant."""
 
-    apis = tuple(f"paddle.Tensor.{name}" for name in ("view", "view_as", "as_strided", "fill_", "zero_"))
+    apis = tuple(f"paddle.Tensor.{name}" for name in ("as_strided", "fill_", "zero_"))
     formats = ("pdmodel",)
     seen = ("3.0.0", "3.3.1")
-    examples = tuple(Example(forward, (("n", 4),)) for forward in (_view, _view_as, _as_strided, _fill, _zero))
+    examples = tuple(Example(forward, (("n", 4),)) for forward in (_as_strided, _fill, _zero))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import manipulation
