@@ -54,6 +54,7 @@ def mend(path: Path, names: tuple[str, ...], promised: Sequence[TensorSpec] = ()
             variable.set_shape([max(size, -1) for size in sizes])
     for number in range(program.num_blocks()):
         _part(program, number)
+    _hold(program)
     _name_outputs(program, names, path.name)
     for output in promised:
         declare_variable(program.block(0).find_var(output.name.encode()), output)
@@ -79,6 +80,34 @@ def _part(program: Any, number: int) -> None:
             copy.set_type("assign")
             copy.set_input("X", [part.name()])
             copy.set_output("Out", [name])
+
+
+def _hold(program: Any) -> None:
+    """Let bodies write to copies of buffers, as a cache that `forward` makes anew where a length is beyond it.
+
+    A buffer is a parameter of the file: `paddle.jit.load` refuses a branch that gives it another value (two values of
+    one name, 3.3.1), and in the predictor it would stay so for the next run.
+    """
+    main = program.block(0)
+    written = {
+        name for block in blocks(program) if block.id for operator in operators(block)
+        for name in operator.output_arg_names()
+    }  # fmt: skip
+    held = [variable.name() for variable in main.all_vars() if variable.persistable() and variable.name() in written]
+    for name in sorted(held):
+        like, copy = main.find_var(name.encode()), main.var(f"{name}.held".encode())
+        copy.set_type(like.type())
+        copy.set_dtype(like.dtype())
+        copy.set_shape([-1] * len(like.shape()))  # what a branch gives may be larger
+        for operator in operators(main):
+            operator._rename_input(name, copy.name())
+            operator._rename_output(name, copy.name())
+        _rename_within(program, 0, name, copy.name())
+        first = next((at for at, operator in enumerate(operators(main)) if operator.type() != "feed"), 0)
+        assign = main._insert_op(first)
+        assign.set_type("assign")
+        assign.set_input("X", [name])
+        assign.set_output("Out", [copy.name()])
 
 
 def _lists(operator: Any) -> list[str]:

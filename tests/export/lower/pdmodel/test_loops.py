@@ -148,6 +148,25 @@ class SetBefore(paddle.nn.Layer):
         return h
 
 
+class Cached(paddle.nn.Layer):
+    """A buffer that `forward` makes anew where there are more rows than it has, and another beside it."""
+
+    def __init__(self):
+        super().__init__()
+        self._fill(2)
+
+    def _fill(self, rows):
+        self.most = rows
+        places = paddle.arange(rows, dtype="float32")
+        self.cos, self.sin = places.cos(), places.sin()
+
+    def forward(self, x):
+        rows = x.shape[0]
+        if rows > self.most:
+            self._fill(rows)
+        return x * self.cos[:rows].reshape([-1, 1, 1]) + self.sin[:rows].reshape([-1, 1, 1])
+
+
 def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> tuple[Any, Traced]:
     """A new layer, and how another one that is equal was traced and written."""
     paddle.seed(3)
@@ -169,7 +188,7 @@ def variables(folder: Path) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize(
-    "make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore]
+    "make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore, Cached]
 )
 def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
     layer, traced = written(make, tmp_path)
