@@ -9,10 +9,13 @@ import os
 import sys
 from pathlib import Path
 
+#: How the environment variables begin that name folders.
+PREFIX = "ZOO_"
+
 
 def variable(family: str) -> str:
     """The environment variable that names the folder of a family."""
-    return f"ZOO_{family.upper()}"
+    return f"{PREFIX}{family.upper()}"
 
 
 def name_checkout(said: str) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from evals.zoo.checkouts import PREFIX
 from evals.zoo.exported import Row
 from exporter.base.files import write_bytes
 
@@ -82,4 +85,12 @@ def _brief(row: dict[str, Any]) -> dict[str, Any]:
 
 def _without_reasons(file: Row) -> Row:
     brief = {key: value for key, value in file.items() if key not in ("missed", "why")}
-    return brief if file["word"] in GOOD else brief | {"why": file.get("why", "")[:_LONGEST]}
+    return brief if file["word"] in GOOD else brief | {"why": _portable(file.get("why", ""))[:_LONGEST]}
+
+
+def _portable(why: str) -> str:
+    """The reason without the places of this machine: checkouts, where a run has its files, where Python has its own."""
+    for name, folder in os.environ.items():
+        if name.startswith(PREFIX) and folder.startswith("/"):
+            why = why.replace(f"{folder}/", "")
+    return re.sub(r"/\S*?/(?:zoo-\w+/|site-packages/)", "…/", why)

@@ -8,9 +8,12 @@ marks of a page.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import yaml
 
 from evals.zoo.exported import FORMATS
 from evals.zoo.rows import GOOD, merged, read_rows, runs_eagerly, stock_is_right, well, write_rows
@@ -27,6 +30,8 @@ _WRITERS = (
     ("onnx", "onnx", "paddle2onnx"),
     ("p2o", "onnx", "p2o"),
 )
+
+_CAUSES = Path(__file__).with_name("causes.yaml")
 
 Row = dict[str, Any]
 
@@ -62,7 +67,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
     for by, judged in _JUDGED.items():
         own = [row for row in rows if row.get("by", "verdict") == by]
         if own:
-            parts = (headline(own), beside(own), by_family(own), misses(own))
+            parts = (headline(own), beside(own), by_family(own), misses(own, causes()))
             lines += [f"### Judged {judged}", "", *(line for part in parts for line in (*part, ""))]
     return lines[:-1]
 
@@ -141,17 +146,24 @@ def beside(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def misses(rows: Iterable[Row]) -> list[str]:
+def causes() -> dict[str, str]:
+    """What causes.yaml says of networks, by `FAMILY/NAME`."""
+    told: dict[str, str] = yaml.safe_load(_CAUSES.read_text(encoding="utf-8"))
+    return told
+
+
+def misses(rows: Iterable[Row], told: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """Every network that did not come out, or that stock cannot export, with its line and cause."""
     lines = ["| network | stock PIR | format | cause |", "| --- | --- | --- | --- |"]
     for row in rows:
-        causes: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for name, file in row["formats"].items():
             if file["word"] not in GOOD:
-                why = file["why"].partition(" (run with")[0].replace(f"{name}: ", "").replace("|", "\\|")
-                causes.setdefault(" ".join(why.split()), []).append(_TITLES[name])
+                why = told.get(f"{row['family']}/{row['name']}") or file["why"].partition(" (run with")[0]
+                why = why.replace(f"{name}: ", "").replace("|", "\\|")
+                reasons.setdefault(" ".join(why.split()), []).append(_TITLES[name])
         stock = row["stock"].get("pir", {"word": "-"})
-        lines += [f"| {row['name']} | {stock['word']} | {', '.join(names)} | {why} |" for why, names in causes.items()]
+        lines += [f"| {row['name']} | {stock['word']} | {', '.join(names)} | {why} |" for why, names in reasons.items()]
     return lines
 
 

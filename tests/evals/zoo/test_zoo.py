@@ -251,7 +251,29 @@ def test_the_measured_rows_are_those_of_the_page() -> None:
     rows = list(read_rows(ROOT / "evals/zoo/measured.jsonl").values())
     assert len(rows) > 80
     writers = table.beside([row for row in rows if row["family"] == "paddlex"])
-    assert [line for line in (*table.counts(rows), *table.misses(rows), *writers) if line not in page] == []
+    between_marks = table.MARKS[0] in page
+    lines = table.tables(rows) if between_marks else [*table.counts(rows), *table.misses(rows), *writers]
+    assert [line for line in lines if line not in page] == []
+
+
+def test_a_cause_that_was_looked_up_stands_in_the_place_of_a_message() -> None:
+    lost = row("failed", 9, 10)
+    assert (
+        table.misses([lost], {"f/n": "net.py:3: it | sorts"})[-1] == "| n | - | `.pdmodel` | net.py:3: it \\| sorts |"
+    )
+    assert table.misses([lost], {"f/m": "another"})[-1] == "| n | - | `.pdmodel` | w |"
+    known = {f"{kept['family']}/{kept['name']}" for kept in read_rows(ROOT / "evals/zoo/measured.jsonl").values()}
+    assert set(table.causes()) <= known
+
+
+def test_a_row_names_no_place_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable("paddlex"), "/home/me/wheel")
+    why = "/home/me/wheel/net.py:3: no /tmp/zoo-a1_b/stock/m.json, by /usr/lib/python3/site-packages/paddle/x.py"
+    lost = row("failed", 9, 10)
+    lost["formats"] = {"pdmodel": {"word": "failed", "matches": 9, "checks": 10, "why": why}}
+    write_rows(tmp_path / "rows.jsonl", [lost])
+    (kept,) = read_rows(tmp_path / "rows.jsonl").values()
+    assert kept["formats"]["pdmodel"]["why"] == "net.py:3: no …/stock/m.json, by …/paddle/x.py"
 
 
 def test_batch_norms_of_every_kind_are_settled() -> None:
