@@ -17,6 +17,8 @@ from exporter.paddle.values import meets_program
 if TYPE_CHECKING:
     import paddle
 
+#: What Paddle's functions take and give: a tensor, what stands for it in a program, a number, or a node of its Python.
+Value: TypeAlias = Any
 #: What an example computes with, and the layer that it is of. They are values of a program while it is traced, and the
 #: layer has parts that its class does not tell of; Paddle has no types.
 Tensor: TypeAlias = Any

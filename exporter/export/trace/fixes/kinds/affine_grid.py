@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import computed
 from exporter.paddle.values import is_variable, joined
 
@@ -17,7 +15,7 @@ def _forward(self: Layer, x: Tensor) -> Tensor:
     return self.conv(F.grid_sample(x, F.affine_grid(theta, x.shape)))
 
 
-def _conv() -> Any:
+def _conv() -> Value:
     import paddle
 
     return paddle.nn.Conv2D(3, 2, 3)
@@ -33,7 +31,9 @@ class AffineGrid(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 8, 8),), {"conv": _conv}),)
 
-    def instead(self, stock: Any, theta: Any, out_shape: Any, align_corners: bool = True, name: Any = None) -> Any:
+    def instead(
+        self, stock: Value, theta: Value, out_shape: Value, align_corners: bool = True, name: Value = None
+    ) -> Value:
         """As stock has it, with as many dims as there are sizes; a Reshape to the sizes that it has says so."""
         import paddle
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -26,7 +24,7 @@ class AutoCast(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         import paddle
 
-        def guarded(stock: Any, enable: Any = True, *args: Any, **kwargs: Any) -> Any:
+        def guarded(stock: Value, enable: Value = True, *args: Value, **kwargs: Value) -> Value:
             return stock(enable and paddle.get_device() != "cpu", *args, **kwargs)
 
         patches.body(paddle.amp.auto_cast, guarded)

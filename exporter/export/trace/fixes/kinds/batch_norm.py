@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
     return self.norm(x)
 
 
-def _norm() -> Any:
+def _norm() -> Value:
     import paddle
 
     return paddle.nn.BatchNorm2D(3, use_global_stats=False)
@@ -30,19 +28,19 @@ class BatchNorm(Fix):
 
     def instead(  # noqa: PLR0913 - the signature of paddle.nn.functional.batch_norm
         self,
-        stock: Any,
-        x: Any,
-        running_mean: Any,
-        running_var: Any,
-        weight: Any = None,
-        bias: Any = None,
+        stock: Value,
+        x: Value,
+        running_mean: Value,
+        running_var: Value,
+        weight: Value = None,
+        bias: Value = None,
         training: bool = False,
         momentum: float = 0.9,
         epsilon: float = 1e-05,
         data_format: str = "NCHW",
         use_global_stats: bool | None = None,
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         """As stock has it, where the running statistics normalise."""
         decided = use_global_stats is not None
         use = bool(use_global_stats) if decided else not training
@@ -58,7 +56,7 @@ def _of_batch(is_test: bool, use_global_stats: bool, trainable_statistics: bool)
     return not use_global_stats and (trainable_statistics or not is_test)
 
 
-def _normalised(x: Any, weight: Any, bias: Any, epsilon: float, channels_last: bool) -> Any:
+def _normalised(x: Value, weight: Value, bias: Value, epsilon: float, channels_last: bool) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, over all axes but that of the channels."""
     import paddle
 

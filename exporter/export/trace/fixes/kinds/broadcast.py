@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program, is_variable
 
@@ -41,7 +40,7 @@ def _solved(self: Layer, x: Tensor) -> Tensor:
     return paddle.reshape(y, [y.shape[0], -1])
 
 
-def _bank() -> Any:
+def _bank() -> Value:
     import paddle
 
     return paddle.rand([1, 3, 3]) + 2 * paddle.eye(3)
@@ -68,7 +67,7 @@ class Broadcast(Fix):
         names = {legacy: name for name, legacy in _LEGACY.items()}
         stock = Block.append_op
 
-        def append_op(block: Any, *args: Any, **kwargs: Any) -> Any:
+        def append_op(block: Value, *args: Value, **kwargs: Value) -> Value:
             operator = stock(block, *args, **kwargs)
             if kwargs.get("type") in names:
                 values = [*kwargs["inputs"].values(), *(kwargs.get("attrs") or {}).values()]
@@ -78,10 +77,10 @@ class Broadcast(Fix):
         patches.attribute(Block, "append_op", append_op)
 
 
-def _replacement(name: str, entry: Callable[..., Any]) -> Callable[..., Any]:
+def _replacement(name: str, entry: Callable[..., Value]) -> Callable[..., Value]:
     from exporter.paddle.private import NAMES
 
-    def replacement(*args: Any, **kwargs: Any) -> Any:
+    def replacement(*args: Value, **kwargs: Value) -> Value:
         results = entry(*args, **kwargs)
         result = next(_tensors(results))
         if in_program(result) and not is_variable(result):
@@ -93,7 +92,7 @@ def _replacement(name: str, entry: Callable[..., Any]) -> Callable[..., Any]:
     return replacement
 
 
-def _sizes(operator: str, values: Sequence[Any]) -> list[set[int]]:
+def _sizes(operator: str, values: Sequence[Value]) -> list[set[int]]:
     """The sizes that meet in each of the leading dims of the result."""
     first, *others = (list(tensor.shape) for tensor in _tensors(values))
     if operator == "einsum":
@@ -121,7 +120,7 @@ def _labels(term: str, dots: int) -> list[str]:
     return [*before, *(f"...{place}" for place in range(dots, 0, -1) if found), *after]
 
 
-def _widen(result: Any, sizes: Sequence[set[int]]) -> None:
+def _widen(result: Value, sizes: Sequence[set[int]]) -> None:
     """Declare a dim of the result as one that varies where a dim that varies met a 1."""
     from exporter.paddle.private import create_shaped_type
 
@@ -136,7 +135,7 @@ def _widen(result: Any, sizes: Sequence[set[int]]) -> None:
         result.set_type(create_shaped_type(result.type(), shape))
 
 
-def _tensors(values: Any) -> Iterator[Any]:
+def _tensors(values: Value) -> Iterator[Value]:
     """Those among the values, and in lists of them."""
     for value in values if isinstance(values, (list, tuple)) else [values]:
         if isinstance(value, (list, tuple)):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -24,7 +22,7 @@ class Concat(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
-    def instead(self, stock: Any, x: Any, axis: Any = 0, **more: Any) -> Any:
+    def instead(self, stock: Value, x: Value, axis: Value = 0, **more: Value) -> Value:
         return stock(x, int(axis) if isinstance(axis, np.integer) else axis, **more)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.in_place import followed, latest, with_writes
 from exporter.paddle.values import is_variable
 
@@ -42,18 +41,18 @@ class Cond(Fix):
 
     def instead(
         self,
-        stock: Any,
-        pred: Any,
-        true_fn: Any = None,
-        false_fn: Any = None,
-        name: Any = None,
-        return_names: Any = None,
-    ) -> Any:
+        stock: Value,
+        pred: Value,
+        true_fn: Value = None,
+        false_fn: Value = None,
+        name: Value = None,
+        return_names: Value = None,
+    ) -> Value:
         """The branch over copies of what it writes, which it gives, too."""
         if is_variable(pred):
             return stock(pred, true_fn, false_fn, name, return_names)
 
-        def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        def write(values: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
             if not values:
                 return stock(pred, _following(true_fn), _following(false_fn), name, return_names), ()
             names = None if return_names is None else [*return_names, *("written" for _ in values)]
@@ -63,19 +62,19 @@ class Cond(Fix):
         return with_writes(write)
 
 
-def _following(branch: Callable[[], Any] | None) -> Callable[[], Any] | None:
+def _following(branch: Callable[[], Value] | None) -> Callable[[], Value] | None:
     """The branch, and what it gives is what that means by then."""
     return branch and (lambda: followed(branch, {}))
 
 
-def _giving(branch: Callable[[], Any] | None, values: Sequence[Any], names: Any) -> Callable[[], Any]:
+def _giving(branch: Callable[[], Value] | None, values: Sequence[Value], names: Value) -> Callable[[], Value]:
     """The branch over copies of the values, with what they mean then at the end of what it gives."""
     import paddle
 
-    def both() -> Any:
+    def both() -> Value:
         copies = [paddle.assign(value) for value in values]
         now = {value.id: copy for value, copy in zip(values, copies, strict=True)}
-        given: Any = followed(branch, now) if branch else None
+        given: Value = followed(branch, now) if branch else None
         written = [latest(value, now) for value in values]
         return [given, written] if names is None else [*given, *written]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import meets_program
 
@@ -26,7 +25,7 @@ def _padding(self: Layer, x: Tensor) -> Tensor:
     return F.conv2d(x.unsqueeze(1), self.kernel, padding=x.shape[0])
 
 
-def _kernel() -> Any:
+def _kernel() -> Value:
     import paddle
 
     return paddle.rand([1, 1, 3, 3])
@@ -42,7 +41,7 @@ class Conv(Fix):
         for forward, name in ((_groups, "groups"), (_padding, "padding"))
     )
 
-    def instead(self, stock: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(self, stock: Value, *args: Value, **kwargs: Value) -> Value:
         given = inspect.signature(stock).bind(*args, **kwargs).arguments
         for name in _NUMBERS:
             if meets_program([given.get(name)]):

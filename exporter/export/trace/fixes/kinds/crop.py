@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import computed
 
 #: Behind the last element of any axis.
@@ -25,7 +23,7 @@ class Crop(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
-    def instead(self, stock: Any, x: Any, shape: Any = None, offsets: Any = None, name: Any = None) -> Any:
+    def instead(self, stock: Value, x: Value, shape: Value = None, offsets: Value = None, name: Value = None) -> Value:
         import paddle
 
         if not (computed(shape) or computed(offsets)):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.paddle.declared import declare
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 from exporter.paddle.values import in_program, is_variable
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 
 def _any(self: Value, x: Value) -> Value:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 _TIMES, _MORE = 3, [1.0]
 
 
-def _scaled(x: Any, times: int = _TIMES, *, more: list[float] = _MORE) -> Any:
+def _scaled(x: Value, times: int = _TIMES, *, more: list[float] = _MORE) -> Value:
     return x * times + more[0]
 
 
@@ -32,7 +30,7 @@ class Defaults(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import ast_to_func
 
-        def with_defaults(stock: Any, root: Any, function: Any, *more: Any, **named: Any) -> Any:
+        def with_defaults(stock: Value, root: Value, function: Value, *more: Value, **named: Value) -> Value:
             from paddle.utils import gast
 
             own = (getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None))

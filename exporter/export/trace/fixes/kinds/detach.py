@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
@@ -18,7 +17,7 @@ def _clone(self: Layer, x: Tensor) -> Tensor:
     return x + self.buffer.clone()
 
 
-def _buffer() -> Any:
+def _buffer() -> Value:
     import paddle
 
     return paddle.ones([4])
@@ -39,8 +38,8 @@ class Detach(Fix):
             patches.attribute(Variable, name, method(_computed_by(vars(Variable)[name])))
 
 
-def _computed_by(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def copied(self: Any) -> Any:
+def _computed_by(stock: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    def copied(self: Value) -> Value:
         output = stock(self)
         output.persistable = False
         return output

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
@@ -29,7 +28,7 @@ class Divide(Fix):
 
         stock = vars(Variable)["__truediv__"]
 
-        def divide(self: Any, other: Any) -> Any:
+        def divide(self: Value, other: Value) -> Value:
             if type(other) not in (int, float) or other != 0:
                 return stock(self, other)
             x = self if paddle.is_floating_point(self) or paddle.is_complex(self) else self.astype("float32")

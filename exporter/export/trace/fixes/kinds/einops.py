@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.sizes import sizes_of
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
@@ -48,7 +47,7 @@ class Einops(Fix):
         backends = import_module("einops._backends")  # not only where it is loaded: a `forward` may import it itself
         stock = backends.PaddleBackend.shape
 
-        def shape(self: Any, x: Any) -> Any:
+        def shape(self: Value, x: Value) -> Value:
             return tuple(sizes_of(x)) if in_program(x) else stock(self, x)
 
         patches.attribute(backends.PaddleBackend, "shape", method(shape))

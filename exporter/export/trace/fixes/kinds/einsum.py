@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -23,12 +22,12 @@ class Einsum(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4, 6),)),)
 
-    def instead(self, stock: Any, equation: str, *operands: Any) -> Any:
+    def instead(self, stock: Value, equation: str, *operands: Value) -> Value:
         import paddle
 
         if not any(map(paddle.is_complex, operands)):
             return stock(equation, *operands)
-        sums: list[Any] = [None, None]
+        sums: list[Value] = [None, None]
         parts = [(paddle.real(operand), paddle.imag(operand)) for operand in operands]
         for chosen in itertools.product((0, 1), repeat=len(parts)):
             term = stock(equation, *(pair[at] for at, pair in zip(chosen, parts, strict=True)))

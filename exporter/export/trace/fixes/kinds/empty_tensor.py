@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -53,7 +52,7 @@ class EmptyTensor(Fix):
 
         from exporter.paddle.private import EagerParamBase, convert_into_variable
 
-        def converted(stock: Any, tensor: Any) -> Any:
+        def converted(stock: Value, tensor: Value) -> Value:
             empty = isinstance(tensor, paddle.Tensor) and 0 in tensor.shape and not isinstance(tensor, EagerParamBase)
             if empty and not tensor.persistable:
                 return paddle.zeros(tensor.shape, tensor.dtype)

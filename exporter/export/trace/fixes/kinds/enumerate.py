@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -26,7 +24,7 @@ class Enumerate(Fix):
 
         stock = convert_call_func.convert_enumerate
 
-        def enumerated(*given: Any, **named: Any) -> Any:
+        def enumerated(*given: Value, **named: Value) -> Value:
             order = [named[name] for name in ("iterable", "start") if name in named]
             return stock(*given, *order)
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 from exporter.paddle.values import in_program, is_variable
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 _OPERATORS = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "div")
 #: Whole numbers up to here are in float32 what they are.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.rebound import Rebound
 
 
@@ -28,7 +26,7 @@ class Fft(Rebound):
     apis = ("paddle.fft",)
     examples = (Example(_one_axis, (("n", 4),)), Example(_several_axes, (("n", 4, 4),)))
 
-    def functions(self) -> list[Any]:
+    def functions(self) -> list[Value]:
         from exporter.paddle.private import NAMES, fft
 
         return [getattr(fft, name) for name in NAMES["fft"].members]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import known, listed
 from exporter.paddle.programs import append
 from exporter.paddle.refusal import cannot_lower
@@ -26,15 +24,15 @@ class Fold(Fix):
 
     def instead(  # noqa: PLR0913 - the signature of paddle.nn.functional.fold
         self,
-        stock: Any,
-        x: Any,
-        output_sizes: Any,
-        kernel_sizes: Any,
-        strides: Any = 1,
-        paddings: Any = 0,
-        dilations: Any = 1,
+        stock: Value,
+        x: Value,
+        output_sizes: Value,
+        kernel_sizes: Value,
+        strides: Value = 1,
+        paddings: Value = 0,
+        dilations: Value = 1,
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         from exporter.paddle.private import c_ops
 
         sizes = listed(output_sizes, 2)

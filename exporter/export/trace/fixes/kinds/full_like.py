@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -22,7 +20,7 @@ class FullLike(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4, 6),)),)
 
-    def instead(self, stock: Any, x: Any, fill_value: Any, dtype: Any = None, **more: Any) -> Any:
+    def instead(self, stock: Value, x: Value, fill_value: Value, dtype: Value = None, **more: Value) -> Value:
         import paddle
 
         wanted = str(x.dtype if dtype is None else dtype).rpartition(".")[2].lower()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
-#: A tensor of a program, or a number.
-Value: TypeAlias = Any
 #: As the dtypes of both kinds of programs call themselves.
 _HALVES = ("FLOAT16", "FP16", "BFLOAT16", "BF16")
 

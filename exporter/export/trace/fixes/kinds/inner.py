@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import sizes_of
 
 
@@ -21,7 +19,7 @@ class Inner(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 2, 4),)),)
 
-    def instead(self, stock: Any, x: Any, y: Any, name: Any = None) -> Any:
+    def instead(self, stock: Value, x: Value, y: Value, name: Value = None) -> Value:
         import paddle
 
         if not x.shape or not y.shape:

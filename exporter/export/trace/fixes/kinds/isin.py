@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -21,8 +19,14 @@ class IsIn(Fix):
     examples = (Example(_forward, (("n", 4),)),)
 
     def instead(
-        self, stock: Any, x: Any, test_x: Any, assume_unique: Any = False, invert: bool = False, name: Any = None
-    ) -> Any:
+        self,
+        stock: Value,
+        x: Value,
+        test_x: Value,
+        assume_unique: Value = False,
+        invert: bool = False,
+        name: Value = None,
+    ) -> Value:
         import paddle
 
         found = paddle.any(paddle.equal(paddle.unsqueeze(x, -1), paddle.reshape(test_x, [-1])), axis=-1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.sizes import is_of_sizes
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program
@@ -53,17 +51,17 @@ class IsInstance(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import CallTransformer, convert_call_func
 
-        def stays(stock: Any, self: Any, node: Any) -> Any:
+        def stays(stock: Value, self: Value, node: Value) -> Value:
             return getattr(node.func, "id", "") != "isinstance" and stock(self, node)
 
-        def call(stock: Any, function: Any) -> Any:
+        def call(stock: Value, function: Value) -> Value:
             return _asked if function is isinstance else stock(function)
 
         patches.body(CallTransformer._no_need_convert_call, stays)
         patches.body(convert_call_func.convert_call, call)
 
 
-def _asked(value: Any, kinds: Any) -> bool:
+def _asked(value: Value, kinds: Value) -> bool:
     import paddle
 
     if isinstance(value, kinds):

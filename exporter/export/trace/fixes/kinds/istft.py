@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -26,18 +24,18 @@ class Istft(Fix):
         import paddle
         from paddle import signal
 
-        frames: list[Any] = []
+        frames: list[Value] = []
 
         class Within:
             """Paddle as istft sees it."""
 
-            def __getattr__(self, name: str) -> Any:
+            def __getattr__(self, name: str) -> Value:
                 return getattr(paddle, name)
 
-            def tile(self, x: Any, repeat_times: list[int]) -> Any:
+            def tile(self, x: Value, repeat_times: list[int]) -> Value:
                 return paddle.tile(x, [frames[-1] if times == -1 and frames else times for times in repeat_times])
 
-        def counted(stock: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        def counted(stock: Value, x: Value, *args: Value, **kwargs: Value) -> Value:
             frames.append(paddle.shape(x)[-1])
             try:
                 return stock(x, *args, **kwargs)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.values import is_variable
 
 
@@ -22,7 +20,7 @@ class Linspace(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", "w"),)),)
 
-    def instead(self, stock: Any, start: Any, stop: Any, num: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(self, stock: Value, start: Value, stop: Value, num: Value, *args: Value, **kwargs: Value) -> Value:
         return stock(start, stop, num.astype("int32") if is_variable(num) else num, *args, **kwargs)
 
 

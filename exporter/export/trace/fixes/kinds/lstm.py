@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -12,7 +10,7 @@ def _forward(self: Layer, x: Tensor) -> Tensor:
     return self.gru(x)[0]
 
 
-def _gru() -> Any:
+def _gru() -> Value:
     import paddle
 
     return paddle.nn.GRU(4, 3)
@@ -37,7 +35,7 @@ class Lstm(Fix):
         if stock is None:
             return
 
-        def device(self: Any) -> Any:
+        def device(self: Value) -> Value:
             return stock.__get__(self) if self._is_initialized() else None
 
         patches.attribute(core.eager.Tensor, "device", property(device))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program
 
@@ -41,10 +40,10 @@ class MaxMin(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import CallTransformer, convert_call_func
 
-        def stays(stock: Any, self: Any, node: Any) -> Any:
+        def stays(stock: Value, self: Value, node: Value) -> Value:
             return getattr(node.func, "id", "") not in ("max", "min") and stock(self, node)
 
-        def call(stock: Any, function: Any) -> Any:
+        def call(stock: Value, function: Value) -> Value:
             if function is max or function is min:
                 return lambda *values, **named: _chosen(function, *values, **named)
             return stock(function)
@@ -53,7 +52,7 @@ class MaxMin(Fix):
         patches.body(convert_call_func.convert_call, call)
 
 
-def _chosen(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+def _chosen(function: Callable[..., Value], *values: Value, **named: Value) -> Value:
     import paddle
 
     several = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
@@ -69,7 +68,7 @@ def _chosen(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     return chosen
 
 
-def _as_number(value: Any, like: Any) -> Any:
+def _as_number(value: Value, like: Value) -> Value:
     import paddle
 
     return value.astype(like.dtype) if in_program(value) else paddle.full(list(like.shape), value, like.dtype)

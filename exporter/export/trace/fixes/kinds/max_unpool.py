@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.sizes import known, listed
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
@@ -35,16 +34,16 @@ class MaxUnpool(Fix):
 
 def _unpool(  # noqa: PLR0913 - the signature of paddle.nn.functional.max_unpool2d
     rank: int,
-    stock: Callable[..., Any],
-    x: Any,
-    indices: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    stock: Callable[..., Value],
+    x: Value,
+    indices: Value,
+    kernel_size: Value,
+    stride: Value = None,
+    padding: Value = 0,
     data_format: str = "",
-    output_size: Any = None,
+    output_size: Value = None,
     name: str | None = None,
-) -> Any:
+) -> Value:
     """Stock where height and width are known; else a scatter."""
     wanted = None if output_size is None else list(output_size)[-rank:]
     if known(x.shape[2:]) and known(wanted or ()):
@@ -53,7 +52,7 @@ def _unpool(  # noqa: PLR0913 - the signature of paddle.nn.functional.max_unpool
     return _scattered(x, indices, wanted or _sizes(x, rank, kernel_size, stride, padding))
 
 
-def _sizes(x: Any, rank: int, kernel_size: Any, stride: Any, padding: Any) -> list[Any]:
+def _sizes(x: Value, rank: int, kernel_size: Value, stride: Value, padding: Value) -> list[Value]:
     import paddle
 
     kernels, paddings = listed(kernel_size, rank), listed(padding, rank)
@@ -63,7 +62,7 @@ def _sizes(x: Any, rank: int, kernel_size: Any, stride: Any, padding: Any) -> li
     return [(shape[at] - 1) * step + kernel - 2 * margin for at, kernel, step, margin in numbers]
 
 
-def _scattered(x: Any, indices: Any, sizes: list[Any]) -> Any:
+def _scattered(x: Value, indices: Value, sizes: list[Value]) -> Value:
     """Each maximum at the place where it was found, and zeros."""
     import paddle
 

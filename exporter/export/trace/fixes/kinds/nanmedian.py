@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.refusal import cannot_lower
 
 
@@ -26,13 +25,13 @@ class NanMedian(Fix):
 
     def instead(
         self,
-        stock: Any,
-        x: Any,
+        stock: Value,
+        x: Value,
         axis: int | Sequence[int] | None = None,
         keepdim: bool = False,
         mode: str = "avg",
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         """The middle of the elements that are numbers, NaN where there is none."""
         import paddle
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import computed, sizes_of
 from exporter.paddle.values import is_variable, joined
 
@@ -36,15 +34,15 @@ class Pad(Fix):
 
     def instead(  # noqa: PLR0913 - the signature of paddle.nn.functional.pad
         self,
-        stock: Any,
-        x: Any,
-        pad: Any,
+        stock: Value,
+        x: Value,
+        pad: Value,
         mode: str = "constant",
-        value: Any = 0.0,
-        data_format: Any = None,
+        value: Value = 0.0,
+        data_format: Value = None,
         pad_from_left_axis: bool = True,
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         """With a computed size in a list for all axes, blocks of `value` are set beside x."""
         rank = len(x.shape)
         if mode != "constant" or not computed(pad) or len(pad) == 2 * (rank - 2):
@@ -57,7 +55,7 @@ class Pad(Fix):
         return x
 
 
-def _beside(x: Any, axis: int, before: Any, after: Any, value: Any) -> Any:
+def _beside(x: Value, axis: int, before: Value, after: Value, value: Value) -> Value:
     """`x` between two blocks of `value`, as many rows of which as are asked for."""
     import paddle
 

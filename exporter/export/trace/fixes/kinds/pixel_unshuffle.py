@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import known, sizes_of
 
 
@@ -28,8 +26,8 @@ class PixelUnshuffle(Fix):
     examples = (Example(_forward, (("n", 3, "h", 4),)), Example(_channels_last, (("n", 4, "w", 3),)))
 
     def instead(
-        self, stock: Any, x: Any, downscale_factor: int, data_format: str = "NCHW", name: str | None = None
-    ) -> Any:
+        self, stock: Value, x: Value, downscale_factor: int, data_format: str = "NCHW", name: str | None = None
+    ) -> Value:
         """Channel `c * factor² + row * factor + column` holds what stands there in each block of channel `c`."""
         import paddle
 
@@ -46,7 +44,7 @@ class PixelUnshuffle(Fix):
         return paddle.reshape(turned, [batch, *whole, deep] if last else [batch, deep, *whole])
 
 
-def _divides(factor: Any, sides: Any) -> bool:
+def _divides(factor: Value, sides: Value) -> bool:
     """Whether no size that is known is refused by stock."""
     return isinstance(factor, int) and factor > 0 and not any(size % factor for size in sides if size >= 0)
 

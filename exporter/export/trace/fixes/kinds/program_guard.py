@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Any, TypeAlias
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.paddle.user_line import is_models, origin
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 
 def _forward(self: Value, x: Value) -> Value:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.programs import append
 
 
@@ -25,14 +23,14 @@ class PsRoiPool(Fix):
 
     def instead(  # noqa: PLR0913 - the signature of paddle.vision.ops.psroi_pool
         self,
-        stock: Any,
-        x: Any,
-        boxes: Any,
-        boxes_num: Any,
-        output_size: Any,
+        stock: Value,
+        x: Value,
+        boxes: Value,
+        boxes_num: Value,
+        output_size: Value,
         spatial_scale: float = 1.0,
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         height, width = (output_size, output_size) if isinstance(output_size, int) else output_size
         attributes = {
             "output_channels": x.shape[1] // (height * width),

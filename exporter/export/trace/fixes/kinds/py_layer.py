@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.paddle.patches import Patches
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 
 def _scaled(ctx: Value, x: Value, *, by: float = 2.0) -> Value:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.values import in_program
 
 
@@ -30,7 +28,9 @@ class RepeatInterleave(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)), Example(_negative, (("n", 4),), formats=("pdmodel",)))
 
-    def instead(self, stock: Any, x: Any, repeats: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def instead(
+        self, stock: Value, x: Value, repeats: Value, axis: Value = None, *args: Value, **kwargs: Value
+    ) -> Value:
         import paddle
 
         axis = axis if axis is None else axis % len(x.shape)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
-from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.base import Example, Fix, Refuse, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 
 def _forward(self: Value, x: Value) -> Value:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import computed
 from exporter.paddle.values import joined
 
@@ -23,7 +21,7 @@ class Roll(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
-    def instead(self, stock: Any, x: Any, shifts: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(self, stock: Value, x: Value, shifts: Value, *args: Value, **kwargs: Value) -> Value:
         return stock(x, joined(shifts, "int64") if computed(shifts) else shifts, *args, **kwargs)
 
 

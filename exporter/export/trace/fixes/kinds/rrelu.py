@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -23,13 +21,13 @@ class RRelu(Fix):
 
     def instead(
         self,
-        stock: Any,
-        x: Any,
+        stock: Value,
+        x: Value,
         lower: float = 0.125,
         upper: float = 1.0 / 3.0,
         training: bool = True,
         name: str | None = None,
-    ) -> Any:
+    ) -> Value:
         import paddle
 
         if training:

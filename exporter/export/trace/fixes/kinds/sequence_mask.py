@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.paddle.values import is_variable
 
 
@@ -22,7 +20,9 @@ class SequenceMask(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", "w"),)),)
 
-    def instead(self, stock: Any, x: Any, maxlen: Any = None, dtype: Any = "int64", name: Any = None) -> Any:
+    def instead(
+        self, stock: Value, x: Value, maxlen: Value = None, dtype: Value = "int64", name: Value = None
+    ) -> Value:
         """Ones before each length."""
         import paddle
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -20,7 +18,9 @@ class SoftmaxMethod(Fix):
     seen = ("3.3.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 4),)),)
 
-    def instead(self, stock: Any, input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None) -> Any:
+    def instead(
+        self, stock: Value, input: Value, dim: Value = None, dtype: Value = None, *, out: Value = None
+    ) -> Value:
         """Choose without `dim` as PyTorch does: the first axis of one or three, the second of others."""
         import paddle
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import in_program
 
@@ -22,7 +21,7 @@ def _back(self: Layer, x: Tensor) -> Tensor:
     return paddle.signal.istft(paddle.signal.stft(x, 16, 8), 16, 8, window=self.window)
 
 
-def _window() -> Any:
+def _window() -> Value:
     import paddle
 
     return paddle.audio.functional.get_window("hann", 16, dtype="float32")

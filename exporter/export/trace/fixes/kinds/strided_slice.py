@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import computed
 from exporter.paddle.values import is_variable
 
@@ -24,13 +22,13 @@ class StridedSlice(Fix):
     examples = (Example(_forward, (("n", "w"),)),)
 
     def instead(  # noqa: PLR0913 - the signature of paddle.strided_slice
-        self, stock: Any, x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: Any = None
-    ) -> Any:
+        self, stock: Value, x: Value, axes: Value, starts: Value, ends: Value, strides: Value, name: Value = None
+    ) -> Value:
         places = ([*map(_as_int32, sizes)] if computed(sizes) else sizes for sizes in (starts, ends, strides))
         return stock(x, axes, *places)
 
 
-def _as_int32(size: Any) -> Any:
+def _as_int32(size: Value) -> Value:
     return size.astype("int32") if is_variable(size) else size
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -21,7 +19,7 @@ class SwiGlu(Fix):
     seen = ("3.3.1", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
-    def instead(self, stock: Any, x: Any, y: Any = None, name: Any = None) -> Any:
+    def instead(self, stock: Value, x: Value, y: Value = None, name: Value = None) -> Value:
         """silu(x) * y; without y the halves of x along its last axis."""
         import paddle
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import sizes_of
 
 
@@ -20,13 +18,13 @@ def _of_one(self: Layer, x: Tensor) -> Tensor:
     return paddle.take_along_axis(self.table, (x > 0).astype("int64"), -1)
 
 
-def _at() -> Any:
+def _at() -> Value:
     import paddle
 
     return paddle.to_tensor([[2, 0, 1]])
 
 
-def _table() -> Any:
+def _table() -> Value:
     import paddle
 
     return paddle.rand([1, 3])
@@ -42,13 +40,15 @@ class TakeAlongAxis(Fix):
         Example(_of_one, (("n", 4),), {"table": _table}),
     )
 
-    def instead(self, stock: Any, arr: Any, indices: Any, axis: int, broadcast: bool = True, **others: Any) -> Any:
+    def instead(
+        self, stock: Value, arr: Value, indices: Value, axis: int, broadcast: bool = True, **others: Value
+    ) -> Value:
         if broadcast and len(arr.shape) == len(indices.shape):
             arr, indices = _widened(arr, indices, axis), _widened(indices, arr, axis)
         return stock(arr, indices, axis, broadcast, **others)
 
 
-def _widened(x: Any, other: Any, axis: int) -> Any:
+def _widened(x: Value, other: Value, axis: int) -> Value:
     """`x`, with the size of the other tensor where `x` has a 1 and the other's dim varies."""
     import paddle
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.variable import method
 from exporter.paddle.patches import Patches
 
@@ -54,7 +53,7 @@ def _shape(self: Layer, x: Tensor) -> Tensor:
     return paddle.jit.not_to_static(_flat)(x)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Value) -> Value:
     return x.reshape([-1] + x.shape[1:])  # noqa: RUF005 - the sum is what is shown
 
 
@@ -80,7 +79,7 @@ class TensorMethods(Fix):
             patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))
 
 
-def _missing() -> dict[str, property | Callable[..., Any]]:
+def _missing() -> dict[str, property | Callable[..., Value]]:
     import paddle
 
     from exporter.paddle.private import manipulation
@@ -101,7 +100,7 @@ def _missing() -> dict[str, property | Callable[..., Any]]:
     }
 
 
-def _cast_to(dtype: str) -> Callable[[Any], Any]:
+def _cast_to(dtype: str) -> Callable[[Value], Value]:
     return lambda self: self.astype(dtype)
 
 

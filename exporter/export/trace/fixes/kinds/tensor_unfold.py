@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.export.trace.fixes.sizes import sizes_of
 from exporter.paddle.patches import Patches
 
@@ -31,7 +29,7 @@ class TensorUnfold(Fix):
 
         patches.outermost(paddle.unfold, self.within_programs(self.instead, refuse))
 
-    def instead(self, stock: Any, x: Any, axis: int, size: int, step: int, name: str | None = None) -> Any:
+    def instead(self, stock: Value, x: Value, axis: int, size: int, step: int, name: str | None = None) -> Value:
         """Windows of `size` every `step`, as a new last axis."""
         import paddle
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -18,7 +16,7 @@ class Transpose(Fix):
     seen = ("3.3.1", "3.3.1")
     examples = (Example(_forward, (("n", 3, 4),)),)
 
-    def instead(self, stock: Any, x: Any, perm: Any, name: Any = None) -> Any:
+    def instead(self, stock: Value, x: Value, perm: Value, name: Value = None) -> Value:
         axes = list(perm)
         if sorted(axes) == list(range(len(axes))):
             axes += range(len(axes), len(x.shape))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 from exporter.export.trace.fixes.sizes import known, sizes_of
 
 
@@ -22,7 +21,7 @@ class Unflatten(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
-    def instead(self, stock: Any, x: Any, axis: Any, shape: Any, name: Any = None) -> Any:
+    def instead(self, stock: Value, x: Value, axis: Value, shape: Value, name: Value = None) -> Value:
         import paddle
 
         if not isinstance(shape, (list, tuple)) or not isinstance(axis, int):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -40,7 +38,7 @@ class UnreadBranch(Fix):
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import IfElseTransformer
 
-        def visited(stock: Any, self: Any, node: Any) -> Any:
+        def visited(stock: Value, self: Value, node: Value) -> Value:
             from paddle.utils import gast
 
             for name in sorted(unread(self.root, node)):
@@ -58,7 +56,7 @@ _MADE = (
 )  # fmt: skip
 
 
-def unread(root: Any, node: Any) -> set[str]:
+def unread(root: Value, node: Value) -> set[str]:
     """Names of the user's that the `if` of this node sets, and that no code of its function reads behind it."""
     names = {name for name in node.pd_scope.modified_vars() if name.isidentifier() and not name.startswith("__")}
     reads = _Reads(node)
@@ -73,7 +71,7 @@ class _Reads:
     `held`: by functions and lambdas, which may be called at any time, and those that are not of this function.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Value) -> None:
         self.node = node
         self.met = False
         self.in_a_loop = False
@@ -84,7 +82,7 @@ class _Reads:
         self._place = self.before
         self._functions: list[str] = []
 
-    def visit(self, node: Any) -> None:
+    def visit(self, node: Value) -> None:
         """Note what this node and those within read, in their order."""
         if node is self.node:
             self.met, self.in_a_loop, self._place = True, len(self._functions) > 1, self.inside
@@ -93,7 +91,7 @@ class _Reads:
         else:
             self._within(node)
 
-    def _within(self, node: Any) -> None:
+    def _within(self, node: Value) -> None:
         kind = type(node).__name__
         if kind == "Global" or (kind == "Nonlocal" and not self._functions[-1].startswith(_MADE)):
             self.held |= set(node.names)
@@ -117,7 +115,7 @@ class _Reads:
         return all(name.startswith(_MADE) for name in self._functions[1:])
 
 
-def _children(node: Any) -> list[Any]:
+def _children(node: Value) -> list[Value]:
     from paddle.utils import gast
 
     return list(gast.iter_child_nodes(node))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -40,7 +39,7 @@ class ViewMethod(Fix):
 
         plain = inspect.unwrap(manipulation.view)
 
-        def viewed(_: Any, x: Any, *shape: Any, **named: Any) -> Any:
+        def viewed(_: Value, x: Value, *shape: Value, **named: Value) -> Value:
             sizes = _sizes_of(shape, named)
             return plain(x, *shape, **named) if sizes is None else paddle.reshape(x, sizes)
 
@@ -48,7 +47,7 @@ class ViewMethod(Fix):
         patches.outermost(manipulation.view_as, self.within_programs(_viewed_as, refuse))
 
 
-def _sizes_of(shape: tuple[Any, ...], named: dict[str, Any]) -> list[Any] | None:
+def _sizes_of(shape: tuple[Value, ...], named: dict[str, Value]) -> list[Value] | None:
     """The sizes that are given one by one, as a list or by name; None where a dtype is."""
     import paddle
 
@@ -59,7 +58,7 @@ def _sizes_of(shape: tuple[Any, ...], named: dict[str, Any]) -> list[Any] | None
     return list(sizes) if of_sizes and all(isinstance(size, int) or paddle.is_tensor(size) for size in sizes) else None
 
 
-def _viewed_as(stock: Any, x: Any, other: Any, name: Any = None) -> Any:
+def _viewed_as(stock: Value, x: Value, other: Value, name: Value = None) -> Value:
     import paddle
 
     return paddle.reshape(x, other.shape if -1 not in other.shape else paddle.shape(other))

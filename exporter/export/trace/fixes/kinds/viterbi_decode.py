@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.base import Example, Fix, Value
 from exporter.paddle.values import is_variable
-
-#: What Paddle's functions take and give: a tensor, what stands for it in a program, or a number.
-Value: TypeAlias = Any
 
 
 def _forward(self: Value, x: Value) -> Value:

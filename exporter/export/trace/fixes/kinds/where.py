@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Tensor, Value
 
 
 def _forward(self: Layer, x: Tensor) -> Tensor:
@@ -23,7 +21,9 @@ class Where(Fix):
     seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4, 6),)),)
 
-    def instead(self, stock: Any, condition: Any, x: Any = None, y: Any = None, *rest: Any, **named: Any) -> Any:
+    def instead(
+        self, stock: Value, condition: Value, x: Value = None, y: Value = None, *rest: Value, **named: Value
+    ) -> Value:
         import paddle
 
         if not any(isinstance(choice, complex) or _is_complex(choice) for choice in (x, y)):
@@ -32,13 +32,13 @@ class Where(Fix):
         return paddle.complex(*(stock(condition, *chosen) for chosen in zip(*parts, strict=True)))
 
 
-def _is_complex(value: Any) -> bool:
+def _is_complex(value: Value) -> bool:
     import paddle
 
     return hasattr(value, "dtype") and paddle.is_complex(value)
 
 
-def _parts(value: Any) -> tuple[Any, Any]:
+def _parts(value: Value) -> tuple[Value, Value]:
     import paddle
 
     if _is_complex(value):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.declared import declare
 from exporter.paddle.in_place import followed, latest, with_writes
 from exporter.paddle.patches import Patches
@@ -88,7 +87,7 @@ def _growing(self: Layer, x: Tensor) -> Tensor:
     return seen.mean(-1)
 
 
-def _parameter() -> Any:
+def _parameter() -> Value:
     import paddle
 
     return paddle.create_parameter([4], "float32", default_initializer=paddle.nn.initializer.Constant(1.5))
@@ -128,7 +127,9 @@ class WhileLoop(Fix):
         if hasattr(inplace_utils, "check_view_value"):
             patches.body(inplace_utils.check_view_value, _is_view)
 
-    def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
+    def instead(
+        self, stock: Value, cond: Value, body: Value, loop_vars: Value, is_test: bool = False, name: Value = None
+    ) -> Value:
         """The loop over copies; within a turn, what takes the place of another is copied before that is written."""
         from paddle.utils import flatten, map_structure
 
@@ -138,10 +139,10 @@ class WhileLoop(Fix):
             return _in_pir(stock, cond, body, loop_vars)
         if not any(map(is_variable, flatten(loop_vars))):
             return stock(cond, body, loop_vars, is_test, name)
-        meanings: Any = ProgramTranslator.get_instance()._inplace_map
-        before: Any = None
+        meanings: Value = ProgramTranslator.get_instance()._inplace_map
+        before: Value = None
 
-        def asked(*carried: Any) -> Any:
+        def asked(*carried: Value) -> Value:
             """The loop writes each later answer into the first. What the body set in place has no meaning behind it."""
             nonlocal before
             answer = cond(*carried)
@@ -152,7 +153,7 @@ class WhileLoop(Fix):
             meanings.restore_checkpoint(before)
             return answer
 
-        def turn(*carried: Any) -> Any:
+        def turn(*carried: Value) -> Value:
             given = {id(value) for value in flatten(list(carried))}
             result = body(*carried)
             if not isinstance(result, (list, tuple)) or len(result) != len(carried):
@@ -169,7 +170,7 @@ class WhileLoop(Fix):
         return stock(asked, turn, start, is_test, name)
 
 
-def _is_view(stock: Any, value: Any) -> Any:
+def _is_view(stock: Value, value: Value) -> Value:
     """Whether a value may be a view, or has one; what a loop carries has no operator, of which stock asks the name."""
     from exporter.paddle.private import inplace_utils
 
@@ -179,17 +180,17 @@ def _is_view(stock: Any, value: Any) -> Any:
     return any(view.operand_source(0).is_same(value) for view in views)
 
 
-def _in_pir(stock: Any, cond: Any, body: Any, loop_vars: Sequence[Any]) -> Any:
+def _in_pir(stock: Value, cond: Value, body: Value, loop_vars: Sequence[Value]) -> Value:
     """The loop carries what its body writes, too; what grows is traced without the size that it begins with."""
     start = _apart(cond(*loop_vars))
     count = len(loop_vars)
     growth = _Growth(loop_vars)
 
-    def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
-        now: dict[int, Any] = {}
+    def write(values: Sequence[Value]) -> tuple[Value, Sequence[Value]] | None:
+        now: dict[int, Value] = {}
         turned = False
 
-        def asked(*carried: Any) -> Any:
+        def asked(*carried: Value) -> Value:
             if not turned:
                 return start
             before = dict(now)
@@ -198,7 +199,7 @@ def _in_pir(stock: Any, cond: Any, body: Any, loop_vars: Sequence[Any]) -> Any:
                 raise cannot_lower("while", "its condition changes a tensor in place", "change it in the body")
             return answer
 
-        def turn(*carried: Any) -> Any:
+        def turn(*carried: Value) -> Value:
             nonlocal turned
             turned = True
             arguments = carried[count : count + len(values)]
@@ -224,13 +225,13 @@ class _Growth:
     the body does by `seq.shape[1]` is right in the first turn only.
     """
 
-    def __init__(self, loop_vars: Sequence[Any]) -> None:
+    def __init__(self, loop_vars: Sequence[Value]) -> None:
         #: By the place of a value: its sizes, with those open that the last trace changed.
         self.sizes: dict[int, list[int]] = {}
         self._loop_vars = list(loop_vars)
         self._first: list[list[int]] = []
 
-    def see(self, carried: Sequence[Any], result: Sequence[Any]) -> None:
+    def see(self, carried: Sequence[Value], result: Sequence[Value]) -> None:
         """Compare the sizes before a turn with those behind it.
 
         A size that becomes open is not known to change, unless it does so because another one was opened.
@@ -254,7 +255,7 @@ class _Growth:
             if opened != own:
                 self.sizes[place] = opened
 
-    def opened(self) -> list[Any]:
+    def opened(self) -> list[Value]:
         """Return what the loop begins with, as the traces so far show that it has to be declared."""
         from paddle.utils import flatten, pack_sequence_as
 
@@ -267,25 +268,25 @@ class _Growth:
         return self._loop_vars
 
 
-def _apart(value: Any) -> Any:
+def _apart(value: Value) -> Value:
     """A copy of a tensor of PIR; Python's own values stay."""
     import paddle
 
     return paddle.assign(value) if in_program(value) else value
 
 
-def _latest(value: Any, meanings: Any) -> Any:
+def _latest(value: Value, meanings: Value) -> Value:
     """What an operator in place made of a value; what has only one meaning itself."""
     now = meanings.get(value.block.program, value.desc.id()) if is_variable(value) else None
     return value if now is None else now
 
 
-def _ids(meanings: Any) -> set[int]:
+def _ids(meanings: Value) -> set[int]:
     """The variables that were changed in place."""
     return {number for program in meanings.values() for number in program}
 
 
-def _demand_carried(before: set[int], meanings: Any, start: Any) -> None:
+def _demand_carried(before: set[int], meanings: Value, start: Value) -> None:
     """Refuse a body that changes in place what the loop does not carry.
 
     Raises:
@@ -308,7 +309,7 @@ def _demand_carried(before: set[int], meanings: Any, start: Any) -> None:
         )
 
 
-def _carried(value: Any) -> Any:
+def _carried(value: Value) -> Value:
     """A copy that is no constant, though the value may be one."""
     copy = _copied(value)
     if copy is not value:
@@ -316,7 +317,7 @@ def _carried(value: Any) -> Any:
     return copy
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Value) -> Value:
     """A copy of a tensor of the program; arrays of tensors and Python's own values stay."""
     import paddle
 

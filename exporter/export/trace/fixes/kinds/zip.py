@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor
+from exporter.export.trace.fixes.base import Example, Fix, Layer, Refuse, Tensor, Value
 from exporter.paddle.patches import Patches
 
 
@@ -26,7 +24,7 @@ class Zip(Fix):
 
         stock = convert_call_func.convert_zip
 
-        def zipped(*iterables: Any, **named: Any) -> Any:
+        def zipped(*iterables: Value, **named: Value) -> Value:
             made = stock(*iterables)  # refuses a tensor whose length varies
             return zip(*iterables, **named) if named else made  # noqa: B905 - `strict` is the caller's
 
