@@ -67,7 +67,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
     for by, judged in _JUDGED.items():
         own = [row for row in rows if row.get("by", "verdict") == by]
         if own:
-            parts = (headline(own), beside(own), by_family(own), misses(own, causes()))
+            parts = (headline(own), beside(own), by_family(own), _right_in_all(own), misses(own, causes()))
             lines += [f"### Judged {judged}", "", *(line for part in parts for line in (*part, ""))]
     return lines[:-1]
 
@@ -144,6 +144,15 @@ def beside(rows: Sequence[Row]) -> list[str]:
             if files:
                 lines.append(f"| {_TITLES[name]} | {writer} | {len(files)} | {right} | {wrong} | {refused} |")
     return lines
+
+
+def _right_in_all(rows: Sequence[Row]) -> list[str]:
+    """The names of the networks of each family that came out in every format that was asked for."""
+    lines = ["Right in every format:", ""]
+    for family, own in _groups(rows, lambda row: row["family"]).items():
+        names = [row["name"] for row in own if all(file["word"] in GOOD for file in row["formats"].values())]
+        lines += [f"- `{family}`: {', '.join(names)}"] if names else []
+    return [*lines, "", "What is not right:"]
 
 
 def causes() -> dict[str, str]:

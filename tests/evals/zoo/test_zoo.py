@@ -207,6 +207,7 @@ def test_rows_of_several_files_are_one_a_network_and_the_verdict_stands_before_a
     lines = table.tables([judged, other])
     assert lines.index("### Judged by the verdict") < lines.index("### Judged quickly")
     assert "| m | - | `.pdmodel` | w |" in lines[lines.index("### Judged quickly") :]
+    assert lines.count("- `f`: n") == 1 and "- `f`: m" not in lines
 
 
 def test_a_page_gets_its_tables_between_its_marks(tmp_path: Path) -> None:
