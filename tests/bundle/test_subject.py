@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from exporter.bundle.subject import (
     subject_in,
     subject_of,
     unfit,
+    unreported,
     without_values,
 )
 from exporter.engines.cost import by_size
@@ -36,6 +38,7 @@ from exporter.prove.goldens.finish import OutputFacts, describe
 from exporter.prove.goldens.truth import measured
 from exporter.prove.goldens.values import probing
 from exporter.prove.proofs.base import Subject
+from exporter.prove.verdict.claim import Claim
 from exporter.spec.read import validate
 from tests.export.lower.passes.models import model
 
@@ -242,7 +245,7 @@ def test_a_case_that_a_search_found_is_in_no_plan_and_needs_none(made: Made) -> 
         made.tensors[f"batch=4,seq=2:search-3/{key}"] = made.tensors[f"batch=4,seq=2/{key}"] * 2
     assert made.subject().recorded[-1].name == "batch=4,seq=2:search-3"
     made.case("batch=4,seq=2:search-3")["dims"] = {"batch": 4}
-    for width in (2, 1):  # no size is that of a dim that the case has not
+    for width in (2, 1, 0):  # no size is that of a dim that the case has not
         made.tensors["batch=4,seq=2:search-3/input/mask"] = np.ones((4, width), "float32")
         with pytest.raises(BundleError, match="input 'mask' of case 'batch=4,seq=2:search-3' is not of the size"):
             made.subject()
@@ -357,6 +360,41 @@ def test_what_a_report_says_of_a_bundle(made: Made) -> None:
     made.content["provenance"] = provenance(recorded_spec(made.manifest), None)
     plain = about(made.manifest)
     assert (plain.digest, plain.unlike) == ("", "") and plain.notes == ("rows depend", left_out)
+
+
+class TestWhatItsReportLacks:
+    OUTPUT = Claim("onnx", "fp32", "onnxruntime", PROMISED, "y")
+    NOT_RECORDED = replace(OUTPUT, case="batch=9")
+    OF_A_LAYER = replace(OUTPUT, kind="sublayers")
+
+    @pytest.mark.parametrize(
+        ("reported", "same_code", "lacking"),
+        [
+            ((OUTPUT, NOT_RECORDED, OF_A_LAYER), True, None),
+            ((OUTPUT, NOT_RECORDED), True, OF_A_LAYER),
+            ((OUTPUT, OF_A_LAYER), True, NOT_RECORDED),
+            ((), True, OUTPUT),
+            ((OUTPUT,), False, None),
+            ((NOT_RECORDED, OF_A_LAYER), False, OUTPUT),
+        ],
+    )
+    @pytest.mark.parametrize("verdict", ["passed", "unverified"])
+    def test_the_first_planned_claim_that_it_lacks_is_named(
+        self,
+        made: Made,
+        monkeypatch: pytest.MonkeyPatch,
+        reported: tuple[Claim, ...],
+        same_code: bool,
+        lacking: Claim | None,
+        verdict: str,
+    ) -> None:
+        """Other code may plan other claims: it is asked for the outputs of what was recorded."""
+        monkeypatch.setattr(subject, "same_code", lambda folder, *_: same_code and folder == made.folder)
+        made.content["verdict"] = verdict
+        (made.folder / REPORT).write_text(json.dumps({"checks": [asdict(claim) for claim in reported]}))
+        found = unreported(Bundle(made.folder, made.manifest), [self.OUTPUT, self.NOT_RECORDED, self.OF_A_LAYER])
+        said = (f"its parity.json tells nothing of {lacking}, which its spec plans",)
+        assert found == (said if lacking and verdict == "passed" else ())
 
 
 class TestWhatHangsOnNoValue:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.base.numbers.golden import NOT_FINITE_IN, ROWS_OF
-from exporter.base.tensors import Array, shape_at, size_at
+from exporter.base.tensors import Array, size_at
 from exporter.spec.inputs import Input
 
 #: The smallest and the largest value that an input is declared to hold.
@@ -64,9 +64,8 @@ class Extremes:
 
     def _patterns(self) -> dict[str, list[_Pattern]]:
         """By the kind that they are numbered in."""
-        size = math.prod(shape_at(self.input.shape, self.dims))
-        strange = {} if self.input.finite or not size else {f"{NOT_FINITE_IN}{self.name}": _STRANGE}
-        if self.ends is None or self.ends[0] >= self.ends[1] or not size:
+        strange = {} if self.input.finite else {f"{NOT_FINITE_IN}{self.name}": _STRANGE}
+        if self.ends is None or self.ends[0] >= self.ends[1]:
             return strange
         return {f"{ROWS_OF}{self.name}": self._declared(*self.ends), **strange}
 

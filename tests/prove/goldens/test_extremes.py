@@ -7,7 +7,7 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array
-from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.cases import mask_cases, plan_cases
 from exporter.prove.goldens.extremes import with_a_token
 from exporter.prove.goldens.values import draw
 from exporter.spec.model import Spec
@@ -98,6 +98,18 @@ def test_what_has_no_range_has_no_ends(shape: list[str | int], values: str) -> N
     assert extremes(spec(shape, values)) == {}
 
 
+def test_values_without_a_number_get_no_token() -> None:
+    declared = spec(["batch", 2], "integers(0,2)", empty_rows=False).inputs["x"]
+    assert with_a_token(declared, (0, 1), np.zeros((4, 0))).shape == (4, 0)
+
+
+def test_two_tokens_have_a_first_and_a_last_and_two_lengths_are_rows() -> None:
+    (found,) = extremes(spec(["batch", 2], "integers(0,2)")).values()
+    assert found[1:4].tolist() == [[0, 0], [1, 0], [0, 1]]
+    pairs = extremes(spec(["batch"], "integers(0,9)", batch=2)).values()
+    assert [pair[1] for pair in pairs] == [0, 1, 8]
+
+
 def test_who_asks_for_what_is_not_finite_gets_it_in_some_rows() -> None:
     assert extremes(spec(["batch", 3], "normal", dtype="float32")) == {}
     (found,) = extremes(spec(["batch", 3], "normal", dtype="float32", finite=False)).values()
@@ -106,6 +118,8 @@ def test_who_asks_for_what_is_not_finite_gets_it_in_some_rows() -> None:
     assert np.isfinite(found[1:4, 1:]).all()
     masked = extremes(spec(["batch", 3], "integers(0,2)", dtype="float32", finite=False))
     assert [*masked] == ["rows_of_x", "not_finite_in_x"]
+    real = spec(["batch", 3], "uniform(0,1)", dtype="float32", finite=False)
+    assert [case.kind for case in mask_cases(real, "x")] == ["rows_of_x"], "the other is planned whatever is a mask"
 
 
 @pytest.mark.parametrize("values", ["integers(0,2)", "integers(-1,2)", "integers(-3,1)", "integers(0,40)"])
@@ -117,6 +131,21 @@ def test_rows_that_are_promised_not_to_be_empty_are_in_no_case(values: str) -> N
         low, high = (int(part) for part in values[9:-1].split(","))
         assert low <= drawn.min() and drawn.max() < high
     assert extremes(of), "one token is still a case"
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        ("integers(0,2)", [[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]),
+        ("integers(0,40)", [[39, 0, 0, 0, 0], [39] * 5]),
+        ("integers(-5,1)", [[-5] * 5, [0, -5, -5, -5, -5], [-5, -5, -5, -5, 0]]),
+    ],
+)
+def test_of_such_rows_only_those_that_are_all_zero_are_left_out(values: str, rows: list[list[int]]) -> None:
+    of = spec(["batch", "seq"], values, empty_rows=False)
+    (found,) = extremes(of).values()
+    drawn = draw(of, plan_cases(of)[0], None)["x"]
+    assert found[1:].tolist() == [*rows, *drawn[1 + len(rows) :].tolist()]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +165,7 @@ def test_the_token_of_an_empty_row_is_one_or_an_end_of_the_range(
     value = np.array([[0, 0], [0, 0.25]], "float32")
     assert with_a_token(declared, ends, value).tolist() == [[token, 0], [0, 0.25]]
     assert not value[0].any(), "the drawn ones stay"
+    assert with_a_token(declared, ends, value[:, None]).tolist() == [[[token, 0]], [[0, 0.25]]], "whatever the axes"
 
 
 @pytest.mark.parametrize(
