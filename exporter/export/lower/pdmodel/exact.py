@@ -17,6 +17,8 @@ from exporter.export.lower.pdmodel.appended import Appended, Attributes, Step, o
 from exporter.paddle.programs import append
 from exporter.paddle.values import is_variable
 
+#: How dy2static calls it (`create_undefined_variable` in jit/dy2static/utils.py, 3.3.1).
+_NOT_SET = "undefined_var"
 _WIDE = ("INT32", "INT64", "FP64")
 #: A variable of Paddle's old program, or None where nothing was written.
 _Variable: TypeAlias = Any
@@ -103,8 +105,14 @@ def _sliced(appended: Appended) -> _Variable:
 
 
 def _held(appended: Appended) -> _Variable:
-    """Constants of float64 that the file, in the form that Paddle 2.6 reads, would hold in float32."""
+    """Constants of float64 that the file, in the form that Paddle 2.6 reads, would hold in float32.
+
+    What stands for a name that a branch has not set stays, rounded: nothing reads it, and `jit.load` asks that an
+    `assign_value` writes it (ir_adaptor/translator/op_translator.cc, SelectInputOpTranscriber, 3.3.1).
+    """
     attributes = appended.attributes
+    if appended.output.name.startswith(_NOT_SET):
+        return None
     if getattr(attributes["dtype"], "name", "") != "FP64" or all(map(_fits, attributes["values"])):
         return None
     return summed(attributes)

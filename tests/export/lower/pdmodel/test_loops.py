@@ -148,6 +148,20 @@ class SetBefore(paddle.nn.Layer):
         return h
 
 
+class SetInOne(paddle.nn.Layer):
+    """A name that one branch alone sets, in turns of a loop."""
+
+    def forward(self, x):
+        h = x * 2
+        for i in range(2):
+            if h[:, :, i].mean() > 0:
+                part = h.sum(axis=0)
+                h = h + part
+            else:
+                h = h - 1.0
+        return h
+
+
 class Cached(paddle.nn.Layer):
     """A buffer that `forward` makes anew where there are more rows than it has, and another beside it."""
 
@@ -188,7 +202,8 @@ def variables(folder: Path) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize(
-    "make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore, Cached]
+    "make",
+    [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore, SetInOne, Cached],
 )
 def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
     layer, traced = written(make, tmp_path)
