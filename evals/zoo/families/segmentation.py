@@ -115,7 +115,8 @@ ENTRIES = (
     _with("TopFormer", "TopTransformer_Tiny"),
     Entry("SeaFormer", "SeaFormerSeg", "SeaFormer_tiny",
           {"head_channels": 96, "embed_dims": [64, 96], "in_index": [0, 1, 2]}, {"pretrained": None}),
-    _with("RTFormer", "", base_channels=16, head_channels=32, spp_channels=32, use_aux_head=False),
+    # Its batch is the number of a convolution's groups: by its own message it is exported with a fixed one.
+    _with("RTFormer", "", shape=(2, 3, "height", "width"), base_channels=16, head_channels=32, spp_channels=32, use_aux_head=False),
     _with("LPSNet", "", depths=[1, 1, 1, 1, 1], channels=[8, 24, 48, 96, 96], scale_ratios=[1, 0.25]),
     _with("SINet", ""),
     _with("EfficientFormer", "EfficientFormerv2_s1", kind="EfficientFormerSeg", shape=_SQUARE),
