@@ -66,17 +66,9 @@ _KERNELS: dict[str, Any] = {
         "num_classes": _CLASSES, "num_heads": 4, "num_mask_fcs": 1, "feedforward_channels": 64, "in_channels": 256,
         "out_channels": 256, "dropout": 0.0, "conv_kernel_size": 1, "with_ffn": True},
 }  # fmt: skip
-_HAMBURGER = {
-    "channels": 32,
-    "ham_channels": 32,
-    "dropout_rate": 0.1,
-    "align_corners": False,
-    "ham_kwargs": {"MD_R": 8},
-}
 ENTRIES = (
     Entry("PPMobileSeg", "PPMobileSeg", "MobileSeg_Tiny", {"upsample": "intepolate"},
           {"inj_type": "AAM", "out_feat_chs": [32, 64, 128]}),
-    _with("SegNeXt", "MSCAN_T", decoder_cfg=_HAMBURGER),
     _with("MaskFormer", "SwinTransformer_tiny_patch4_window7_224_maskformer", shape=(1, 3, 128, 128)),
     Entry("Segmenter_linear", "LinearSegmenter", "VisionTransformer", {}, _VIT, _SQUARE),
     Entry("Segmenter_mask", "MaskSegmenter", "VisionTransformer",
@@ -116,7 +108,8 @@ ENTRIES = (
     Entry("SeaFormer", "SeaFormerSeg", "SeaFormer_tiny",
           {"head_channels": 96, "embed_dims": [64, 96], "in_index": [0, 1, 2]}, {"pretrained": None}),
     # Its batch is the number of a convolution's groups: by its own message it is exported with a fixed one.
-    _with("RTFormer", "", shape=(2, 3, "height", "width"), base_channels=16, head_channels=32, spp_channels=32, use_aux_head=False),
+    _with("RTFormer", "", shape=(2, 3, "height", "width"), base_channels=16, head_channels=32,
+          spp_channels=32, use_aux_head=False),
     _with("LPSNet", "", depths=[1, 1, 1, 1, 1], channels=[8, 24, 48, 96, 96], scale_ratios=[1, 0.25]),
     _with("SINet", ""),
     _with("EfficientFormer", "EfficientFormerv2_s1", kind="EfficientFormerSeg", shape=_SQUARE),
