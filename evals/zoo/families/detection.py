@@ -204,7 +204,7 @@ ENTRIES = (
     Entry(
         "TOOD_heads",
         "tood/tood_r50_fpn_1x_coco",
-        layers.Heads,
+        layers.Aligned,
         _FPN | {"TOODHead": {"stacked_convs": 2, "feat_channels": 32, "norm_groups": 8}},
     ),
     Entry("RT-DETRv2_R18_dsp_heads", "rtdetrv2/rtdetrv2_r18vd_dsp_3x_coco", layers.Queries, _RTDETR2),

@@ -50,6 +50,14 @@ class Heads(Picture):
         return getattr(self.model, self.called)(features)
 
 
+class Aligned(Heads):
+    """TOOD's maps, without the number of anchors of each level, which are numbers of Python's in eager mode."""
+
+    def forward(self, image):
+        scores, boxes, anchors, _, strides = super().forward(image)
+        return scores, boxes, anchors, strides
+
+
 class Body(Picture):
     """The features that the heads read."""
 
