@@ -103,6 +103,7 @@ NAMES: Mapping[str, Name] = {
     "check_dtype": Name("paddle.base.data_feeder.check_dtype"),
     "replace_ellipsis": Name("paddle.base.variable_index.replace_ellipsis"),
     "promoted_slots": Name("paddle.base.framework.SUPPORT_PROMOTION_OPS_AND_INPUTNAME"),
+    "compat_softmax": Name("paddle.tensor.compat_softmax.softmax", since="3.3.0"),
     "sunk": Name(
         "paddle.base.dygraph.generated_tensor_methods_patch",
         ("methods_map", "funcs_map", "nn_funcs_map"),
