@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.engines.onnx_device import (
     computing,
@@ -20,6 +20,9 @@ from exporter.engines.onnx_device import (
     why_not,
 )
 
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
+
 
 class NotThere(Exception):
     """It did not run on the device that was asked for."""
@@ -27,7 +30,7 @@ class NotThere(Exception):
 
 def run_onnxruntime(
     files: list[Path], cases: Iterable[Any], threads: int, device: str, said: list[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, Array]]:
     """Yield all outputs of each case; on a GPU `said` gets what is to be told of it, and NotThere is raised."""
     import onnxruntime
 

@@ -128,7 +128,7 @@ def _fed(
     It ends early where the last one put out no cache.
     """
     cache = manifest["spec"]["decoding"]["cache"]
-    natives = [(variant["inputs"][place], one["name"]) for place, one in enumerate(manifest["inputs"])]
+    natives = [(variant["inputs"][place], described["name"]) for place, described in enumerate(manifest["inputs"])]
     for at, step in enumerate(manifest["decoding"][:-1]):
         if at and not before.keys() >= set(cache.values()):
             return

@@ -10,9 +10,12 @@ import json
 import os
 import stat
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
 
 #: Bytes of a manifest, and of a header in the goldens: far more than any network needs.
 MOST_JSON = 32 << 20
@@ -102,7 +105,7 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_golden(bundle: Path, name: str = "golden.safetensors") -> dict[str, Any]:
+def read_golden(bundle: Path, name: str = "golden.safetensors") -> dict[str, Array]:
     """Read a safetensors file: 8 bytes of length, a JSON header, the numbers.
 
     Raises:

@@ -76,27 +76,27 @@ def propose(inputs: Sequence[Shaped], outputs: Sequence[Shaped], places: int = 0
     caches = [own for own in inputs if role(own.name) == "cache"]
     if not caches:
         return None
-    cache = paired([own.name for own in inputs], [given.name for given in outputs])
-    by_name = {given.name: given for given in outputs}
-    names = {given.name: given.name for given in outputs}
+    cache = paired([own.name for own in inputs], [output.name for output in outputs])
+    by_name = {output.name: output for output in outputs}
+    names = {output.name: output.name for output in outputs}
     if not cache or not all(_follows(own, by_name[cache[own.name]]) for own in caches):
-        behind = [given for given in outputs if any(_follows(own, given) for own in caches)]
+        behind = [output for output in outputs if any(_follows(own, output) for own in caches)]
         if len(behind) != len(caches) or not all(map(_follows, caches, behind)):
             return None
-        cache = {own.name: given.name for own, given in zip(caches, behind, strict=True)}
-        names |= {given: renamed(name) for name, given in cache.items() if _is_number(given)}
-    scores = _scores([given for given in outputs if given.name not in cache.values()])
+        cache = {own.name: output.name for own, output in zip(caches, behind, strict=True)}
+        names |= {output: renamed(name) for name, output in cache.items() if _is_number(output)}
+    scores = _scores([output for output in outputs if output.name not in cache.values()])
     if scores and _is_number(scores.name):
         names[scores.name] = "logits"
     if len(set(names.values())) < len(outputs):
-        names = {given.name: given.name for given in outputs}
+        names = {output.name: output.name for output in outputs}
     ids = [own.name for own in inputs if role(own.name) == "ids" and own.dtype.startswith("int")]
     grows = any(own.shape != by_name[cache[own.name]].shape for own in caches)
     counted = () if grows else tuple(own.name for own in inputs if role(own.name) == "place")
     most = min(_MOST, places - 1) if grows and places > _FEWEST_PLACES else _MOST
     return Proposal(
-        {name: names[given] for name, given in cache.items()},
-        tuple(names[given.name] for given in outputs),
+        {name: names[output] for name, output in cache.items()},
+        tuple(names[output.name] for output in outputs),
         {ids[0]: names[scores.name]} if scores and ids else {},
         counted,
         tuple(own.name for own in inputs if role(own.name) == "held"),
@@ -105,23 +105,23 @@ def propose(inputs: Sequence[Shaped], outputs: Sequence[Shaped], places: int = 0
     )
 
 
-def step_of(found: Signature, looked: Looked) -> Proposal | None:
-    """What is fed back where the layer is one step of a decoder; of one that was not run it is guessed by names."""
+def step_of(signature: Signature, looked: Looked) -> Proposal | None:
+    """Return what is fed back where a layer is a step of a decoder; of one that was not run it is guessed by names."""
     if not looked.inputs:
-        return _propose_by_names(found.required) if is_step(found.required) else None
+        return _propose_by_names(signature.required) if is_step(signature.required) else None
     inputs = [Shaped(name, taken.dtype, taken.shape) for name, taken in looked.inputs.items()]
     tables = [taken.stop for name, taken in looked.inputs.items() if role(name) == "place"]
-    outputs = [Shaped(given.name, given.dtype, given.shape) for given in looked.outputs]
+    outputs = [Shaped(output.name, output.dtype, output.shape) for output in looked.outputs]
     return propose(inputs, outputs, max(tables, default=0))
 
 
-def taken_of(found: Signature, looked: Looked, step: Proposal | None) -> Mapping[str, Taken]:
-    """What is known of each input, or guessed of one of a step; empty where nothing is."""
+def taken_of(signature: Signature, looked: Looked, step: Proposal | None) -> Mapping[str, Taken]:
+    """Return what is known of each input, or guessed of one of a step; empty where nothing is."""
     if step is None or looked.inputs:
         counted = step.counts if step else ()
         filled = {name: replace(looked.inputs[name], filled="integers(0,past)") for name in counted}
         return {**looked.inputs, **filled}
-    guesses = {name: _guess(name) for name in found.required}
+    guesses = {name: _guess(name) for name in signature.required}
     values = {"place": "integers(past,past+1)", "mask": "integers(0,2)", "ids": "integers(0,100)"}
     return {
         name: Taken(shaped.dtype, shaped.shape, filled=values.get(role(name), ""), empty_rows=role(name) != "mask")
@@ -150,21 +150,21 @@ def _propose_by_names(inputs: Sequence[str]) -> Proposal | None:
     return propose([_guess(name) for name in inputs], [scores, *behind])
 
 
-def _follows(own: Shaped, given: Shaped) -> bool:
+def _follows(own: Shaped, output: Shaped) -> bool:
     """Return whether an output can be this input in the next step: of its shape, but for a past that is one longer."""
-    if own.dtype != given.dtype or len(own.shape) != len(given.shape):
+    if own.dtype != output.dtype or len(own.shape) != len(output.shape):
         return False
     return all(
         -1 in (before, after) or before == after or f"{before}+1" == after
-        for before, after in zip(own.shape, given.shape, strict=True)
+        for before, after in zip(own.shape, output.shape, strict=True)
     )
 
 
 def _scores(outputs: Sequence[Shaped]) -> Shaped | None:
     """The output that decides the next ids: the scores, or whole numbers."""
-    named = [given for given in outputs if any(word in given.name.lower() for word in _SCORES)]
-    floats = [given for given in outputs if given.dtype.startswith("float") and len(given.shape) > 1]
-    whole = [given for given in outputs if given.dtype.startswith("int")]
+    named = [output for output in outputs if any(word in output.name.lower() for word in _SCORES)]
+    floats = [output for output in outputs if output.dtype.startswith("float") and len(output.shape) > 1]
+    whole = [output for output in outputs if output.dtype.startswith("int")]
     return next(iter((*named, *floats, *whole)), None)
 
 
@@ -176,5 +176,5 @@ def _is_number(name: str) -> bool:
 def _flow(value: _Value) -> str:
     """Write a value of the key in one line."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{yaml_text(name)}: {yaml_text(output)}' for name, output in value.items())}}}"
+        return f"{{{', '.join(f'{yaml_text(name)}: {yaml_text(item)}' for name, item in value.items())}}}"
     return str(value) if isinstance(value, int) else f"[{', '.join(map(yaml_text, value))}]"

@@ -65,8 +65,8 @@ def run(request: RunRequest) -> EngineAnswer:
     for threads in dict.fromkeys(case.threads for case in request.cases):
         doing(f"{name}: loading {artifact.format}", stage="load")
         try:
-            asked = replace(request, artifact=replace(artifact, threads=threads))
-            sessions[threads] = _run_loaded(engine, asked, availability.version, refused)
+            in_threads = replace(request, artifact=replace(artifact, threads=threads))
+            sessions[threads] = _run_loaded(engine, in_threads, availability.version, refused)
         except SettingsUnmet as error:
             load = str(error)
             sessions[threads] = _facts(availability.version, "", error.settings)

@@ -29,13 +29,14 @@ def grouped_steps(steps: Sequence[Mapping[str, Any]], fed: Collection[str]) -> l
     the one with an empty cache.
     """
     *steps, emptied = steps
-    plain = [_with(step, [name for name in step["outputs"] if name not in fed]) for step in steps]
-    last = _with(steps[-1], [name for name in steps[-1]["outputs"] if name in fed])
-    return [plain, [last], [dict(emptied)]]
-
-
-def _with(described: Mapping[str, Any], outputs: Sequence[str]) -> dict[str, Any]:
-    return {**described, "outputs": {name: described["outputs"][name] for name in outputs}}
+    plain, last = (
+        [
+            {**step, "outputs": {name: facts for name, facts in step["outputs"].items() if (name in fed) is of_cache}}
+            for step in part
+        ]
+        for part, of_cache in ((steps, False), (steps[-1:], True))
+    )
+    return [plain, last, [dict(emptied)]]
 
 
 def first_off(outcomes: Sequence[str]) -> int | None:

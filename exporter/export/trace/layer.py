@@ -163,7 +163,7 @@ def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
 
 
 def _held(layer: paddle.nn.Layer) -> Iterator[tuple[str, Array]]:
-    """What :func:`parameters` gives, one after the other: each is a copy."""
+    """Yield what :func:`parameters` gives, one after the other: each is a copy."""
     held = {**layer.state_dict(), **dict(layer.named_buffers())}
     yield from ((name, tensor.numpy()) for name, tensor in held.items() if tensor._is_initialized())
 

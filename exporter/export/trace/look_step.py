@@ -70,11 +70,11 @@ def _single(usual: Sequence[Wanted]) -> tuple[Wanted, ...]:
 
 def _caches(layer: paddle.nn.Layer, usual: Sequence[Wanted]) -> Iterator[Wanted]:
     """Keys or values of one block, or all of them in one tensor."""
-    said = list(_integers(layer))
-    heads = [number for name, number in said if "head" in name and not _is_size(name)]
-    sizes = [number for name, number in said if "head" in name and _is_size(name)]
+    numbers = list(_integers(layer))
+    heads = [number for name, number in numbers if "head" in name and not _is_size(name)]
+    sizes = [number for name, number in numbers if "head" in name and _is_size(name)]
     widths = list(dict.fromkeys(int(w.shape[-1]) for w in usual if isinstance(w.shape[-1], int) and not w.stop))
-    blocks = [number for name, number in said if "layer" in name]
+    blocks = [number for name, number in numbers if "layer" in name]
     pairs = [(count, size) for count in heads for size in sizes]
     pairs += [(count, width // count) for count in heads for width in widths if width % count == 0]
     # of queries that share heads of keys, the width belongs to all heads: each number of heads with each size

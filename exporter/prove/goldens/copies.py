@@ -53,10 +53,10 @@ def lent_wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
     return twin
 
 
-class _Wide(dict[str, Any]):
+class _Wide(dict[str, "paddle.Tensor | None"]):
     """Parameters by name, each float one as a new tensor of float64."""
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> paddle.Tensor | None:
         import paddle
 
         parameter = super().__getitem__(name)
@@ -118,7 +118,7 @@ def _twin(layer: paddle.nn.Layer) -> paddle.nn.Layer:
 
 
 def moves(value: Array) -> bool:
-    """Whether a step of its dtype is a rounding: of float16 it is as large as the faults that are looked for."""
+    """Return whether a step of its dtype is a rounding: of float16 it is as large as the faults that are looked for."""
     return value.dtype.kind == "f" and value.dtype.itemsize > 2
 
 

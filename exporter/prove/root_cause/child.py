@@ -203,11 +203,11 @@ def _first_off(program: Path, source: SourceModel, inputs: TensorMap, values: di
     suspects = first_off([*map(Left, inputs.values()), *lines.values], values, operators)
     traced = trace(layer, source.inputs, source.outputs, source.fixed)
     line_of = partial(_line, program=operators, layer=traced.layer)
-    told = suspects.told(line_of)
-    if not told:
+    suspected = suspects.told(line_of)
+    if not suspected:
         return None
-    path, _, number = line_of(told[-1]).rpartition(":")
-    return FirstOff(in_words(told), f"{short_path(Path(path))}:{number}" if path else "")
+    path, _, number = line_of(suspected[-1]).rpartition(":")
+    return FirstOff(in_words(suspected), f"{short_path(Path(path))}:{number}" if path else "")
 
 
 def _line(operator: Operator, program: Block, layer: Any) -> str:
@@ -218,7 +218,7 @@ def _line(operator: Operator, program: Block, layer: Any) -> str:
 @contextlib.contextmanager
 def _folders() -> Iterator[tuple[Path, Path]]:
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        one, other = Path(place) / "plain", Path(place) / "tapped"
-        one.mkdir()
-        other.mkdir()
-        yield one, other
+        plain, tapped = Path(place) / "plain", Path(place) / "tapped"
+        plain.mkdir()
+        tapped.mkdir()
+        yield plain, tapped

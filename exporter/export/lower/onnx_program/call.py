@@ -113,10 +113,10 @@ class Call:
     def growing(self, at: int) -> Growing:
         """An operand that is a list which a loop appends to."""
         self._read.add(at)
-        found = self._operands[at]
-        if not isinstance(found, Growing):
+        growing = self._operands[at]
+        if not isinstance(growing, Growing):
             raise self.refuse(f"operand {at} is no list that grows")
-        return found
+        return growing
 
     def pair(self, at: int) -> Pair:
         """An operand that is complex, or real with an imaginary part of zeros."""

@@ -29,8 +29,8 @@ def written_in_place(operator: Operator) -> int | None:
 
 def appended(operator: Operator) -> set[int]:
     """The lists that an operator's blocks append to, in place; those that a block itself creates among them."""
-    inner = (one for block in operator.blocks for one in flat(block))
-    return {one.operands[0] for one in inner if one.name == "array_write_"}
+    inner = (member for block in operator.blocks for member in flat(block))
+    return {member.operands[0] for member in inner if member.name == "array_write_"}
 
 
 def dtypes_of_members(block: Block) -> dict[int, str]:

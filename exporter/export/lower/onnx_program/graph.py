@@ -54,7 +54,7 @@ class Growing:
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What a loop carries of it."""
+        """The tensor that a loop carries of it."""
         return self.numbers, self.sizes, self.count
 
 

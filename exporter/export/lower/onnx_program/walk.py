@@ -306,11 +306,11 @@ class Walk:
                 raise call.refuse("it carries what is no tensor, such as a list that grows")
             name, dtype, shape = value_name(argument.id), argument.type.dtype, argument.type.shape
             if dtype in FLOATS_OF:
-                made: Lowered = Pair(*(Tensor(self.b.name(name), FLOATS_OF[dtype], shape) for _ in range(2)))
+                lowered: Lowered = Pair(*(Tensor(self.b.name(name), FLOATS_OF[dtype], shape) for _ in range(2)))
             else:
-                made = Tensor(name, dtype, shape)
-            scope[argument.id] = made
-            inner.inputs.extend(_parts(made))
+                lowered = Tensor(name, dtype, shape)
+            scope[argument.id] = lowered
+            inner.inputs.extend(_parts(lowered))
         for number in grown:
             kinds = zip(_parts(self.value(number, call.operator)), ((-1,), (-1,), (1,)), strict=True)
             inside = Growing(*(Tensor(self.b.name("list"), part.dtype, shape) for part, shape in kinds))

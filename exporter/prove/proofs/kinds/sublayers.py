@@ -120,10 +120,10 @@ class Look:
         return why_not
 
     def _is_as_eager(self, claim: Claim) -> bool:
-        """Whether a run gives what eager gives in the same case and the same number of threads."""
+        """Return whether a run gives what eager gives in the same case and the same number of threads."""
         eager = self.evidence.get(replace(claim, format="source", precision="fp32", engine="eager"))
-        found = self.evidence[claim]
-        return eager is not None and bool(found.metrics) and eager.metrics == found.metrics
+        metrics = self.evidence[claim].metrics
+        return eager is not None and bool(metrics) and eager.metrics == metrics
 
     def _unseen(self, run: Run, why: str) -> Evidence:
         """What all cases together say of the run in place of its sublayers."""

@@ -70,12 +70,12 @@ def _of_regions(c: Call) -> list[Tensor]:
     shape = [images.array.item() if images.array is not None else -1, *scores.shape]
     scores = _candidates(c, b.emit("Where", own, b.unsqueeze(scores, [0]), -math.inf, dtype="float32", shape=shape))
     everywhere = b.emit("Expand", b.unsqueeze(boxes, [0]), b.concat([images, b.shape_of(boxes)]), shape=[*shape, 4])
-    each = _suppressed(
+    by_region = _suppressed(
         c,
         b.reshape(everywhere, b.concat([b.constant([-1]), number, b.constant([4])]), [-1, shape[2], 4]),
         b.reshape(scores, b.concat([b.constant([-1, 1]), number]), [-1, 1, shape[2]]),
     )
-    at, place = b.slice(each, [0], [1], [1]), b.slice(each, [2], [3], [1])
+    at, place = b.slice(by_region, [0], [1], [1]), b.slice(by_region, [2], [3], [1])
     image = b.emit("Div", at, classes)
     label = b.emit("Sub", at, b.emit("Mul", image, classes))
     kept = _best(c, b.concat([image, label, place], 1), scores)

@@ -84,7 +84,7 @@ def _decoded(c: Call, offset: float) -> list[Tensor]:
 
 
 def _large_enough(c: Call, sides: list[Tensor], size: Tensor, offset: float) -> Tensor:
-    """Whether a box has at least `min_size` on both sides, and with whole pixels its centre in the image."""
+    """Return whether a box has at least `min_size` on both sides, and with whole pixels its centre in the image."""
     b, least = c.b, max(float(c.attr("min_size")), 1.0)
     checks = []
     for begin, end, at in ((sides[0], sides[2], 1), (sides[1], sides[3], 0)):

@@ -111,7 +111,7 @@ class _Reads:
         (self._place if self._made() else self.held).add(name)
 
     def _made(self) -> bool:
-        """Whether each function around, but for the outermost, is one that dy2static made."""
+        """Return whether each function around, but for the outermost, is one that dy2static made."""
         return all(name.startswith(_MADE) for name in self._functions[1:])
 
 
