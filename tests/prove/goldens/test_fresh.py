@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from exporter.base.tensors import Array
-from exporter.prove.goldens.fresh import BEYOND, DRAWS, TIMES, fresh_inputs, is_new, sizes_of
+from exporter.prove.goldens import fresh as code
+from exporter.prove.goldens.cases import batch_dim
+from exporter.prove.goldens.fresh import BEYOND, DRAWS, SMALL, TIMES, fresh_inputs, is_new, sizes_of
 from exporter.spec.inputs import Dim
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -161,6 +163,52 @@ def test_no_draw_is_one_that_was_recorded_where_others_can_be() -> None:
     of, before = spec({}, flag=("int64", [2], "integers(0,2)")), [{"flag": np.array([at, at])} for at in (0, 1)]
     found = [fresh_inputs(of, before, [seed])["fixed"] for seed in range(40)]
     assert sum(draw["flag"].sum() == 1 for draws in found for draw in draws) >= 78
+
+
+def test_how_much_is_drawn_is_as_the_docs_say() -> None:
+    assert (DRAWS, SMALL, BEYOND, TIMES) == (2, 16, 3, 12)
+    assert (code._TRIES, code._SOURCES, code._SHRUNK) == (8, 4, 0.75)
+
+
+def test_sizes_beyond_are_others_each_time_and_need_not_be_there() -> None:
+    few = Dim(min=17, typical=18, max=20)
+    for seed in range(20):
+        drawn = sizes_of(few, np.random.default_rng(seed))
+        assert len(set(drawn)) == len(drawn) == BEYOND and set(drawn) <= {17, 18, 19, 20}
+    assert sorted(sizes_of(Dim(min=1, typical=2, max=3), np.random.default_rng(0))) == [1, 2, 3]
+
+
+def test_without_dims_the_typical_draw_is_all() -> None:
+    (sizes,) = fresh_inputs(spec({}, x=("float32", [3], "normal")), known(x=np.zeros(3, "float32")), [1])
+    assert sizes == "fixed"
+
+
+def test_a_point_that_is_too_large_is_drawn_with_the_fewest_rows() -> None:
+    of = spec({"batch": {"min": 2, "typical": 3, "max": 3}, "seq": {"min": 1, "typical": 2, "max": 3}}, x=REAL)
+    wide = [{"batch": 3, "seq": 3}]
+    assert list(code._affordable(of, wide, [{"x": np.zeros(9)}])) == wide, "just as many"
+    assert list(code._affordable(of, wide, [{"x": np.zeros(8)}])) == [{"batch": 2, "seq": 3}]
+    assert list(code._affordable(of, wide, [{"x": np.zeros(5)}])) == []
+    unbatched = spec({"seq": {"min": 1, "typical": 2, "max": 9}}, x=("float32", [1, "seq"], "normal"))
+    assert batch_dim(unbatched) is None
+    assert list(code._affordable(unbatched, [{"seq": 9}, {"seq": 4}], [{"x": np.zeros(4)}])) == [{"seq": 4}]
+
+
+def test_rows_are_mixed_from_half_as_many_cases_as_they_are_and_in_another_order() -> None:
+    of = spec({"batch": {"min": 200, "typical": 200, "max": 200}}, x=("int64", ["batch", 1], "x.npy"))
+    before = [{"x": 1000 * case + np.arange(200).reshape(200, 1)} for case in range(4)]
+    (draws,) = fresh_inputs(of, before, [1]).values()
+    for draw in draws:
+        column, rows = draw["x"][:, 0], np.arange(200)
+        assert set(column // 1000) == {0, 1}, "of the first two"
+        kept = column % 1000 == rows
+        assert 60 < kept.sum() < 140, "half of the numbers stand where they stood"
+
+
+def test_what_has_the_size_is_taken_as_it_is() -> None:
+    value = np.arange(6).reshape(2, 3)
+    assert code._cut(value, (2, 3)) is value
+    assert code._cut(value, (2, 5)).tolist() == [[0, 1, 2, 0, 1], [3, 4, 5, 3, 4]]
 
 
 def test_a_size_only_once() -> None:
