@@ -81,6 +81,11 @@ def test_integers_have_neither_size_nor_gate() -> None:
     assert describe(labels, Truth(labels, 0.0, 0.0, "exact"), "eager differs").gate == "eager differs"
 
 
+def test_what_is_near_the_denormals_is_told_by_its_largest_number() -> None:
+    small = np.array([1e-38, 2e-38])
+    assert describe(small, Truth(small, 0.0, 0.0, "float64"), "").gate == ZERO.format(2e-38)
+
+
 def test_what_is_not_finite_has_a_gate_and_is_still_json() -> None:
     eager = VALUES.astype("float32")
     eager[0, 0] = np.inf

@@ -150,3 +150,22 @@ class TestRowsWithoutAnAnswer:
         assert not np.isfinite(measured_in_part(nothing, np.full((2, 2), np.nan), "f", "s").e_ref_max)
         labels = np.arange(4)
         assert measured_in_part([labels, labels], None, "f", "s").method == "exact"
+        assert measured_in_part([labels], None, "f", "s").method == "exact", "of one run alone"
+
+    def test_one_run_alone_is_measured_by_its_finite_rows(self) -> None:
+        value = np.array([[1.0, 2.0], [np.nan, np.nan]], "float32")
+        part = measured_in_part([value], value.astype("float64"), "f", "s")
+        assert part.e_ref_max == 0.0 and part.value[0].tolist() == [1.0, 2.0] and np.isnan(part.value[1]).all()
+
+    def test_whole_numbers_are_those_of_eager_and_never_a_mean(self) -> None:
+        labels = np.array([[1, 2], [3, 4]])
+        part = measured_in_part([labels, labels + 1], None, "f", "s")
+        assert part.value.dtype == labels.dtype and part.value.tolist() == labels.tolist()
+
+    def test_where_no_number_is_finite_all_of_it_counts(self) -> None:
+        nothing = np.full((2, 2), np.nan, "float32")
+        part, all_of_it = (
+            how([nothing, nothing], nothing.astype("float64"), *rest)
+            for how, rest in ((measured_in_part, ("f", "s")), (measured, ("f",)))
+        )
+        assert part.method == all_of_it.method == "f" and part.value.shape == all_of_it.value.shape
