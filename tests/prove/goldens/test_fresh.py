@@ -202,7 +202,25 @@ def test_rows_are_mixed_from_half_as_many_cases_as_they_are_and_in_another_order
         column, rows = draw["x"][:, 0], np.arange(200)
         assert set(column // 1000) == {0, 1}, "of the first two"
         kept = column % 1000 == rows
-        assert 60 < kept.sum() < 140, "half of the numbers stand where they stood"
+        assert 82 < kept.sum() < 118, "half of the numbers stand where they stood"
+
+
+def test_sizes_and_numbers_are_drawn_from_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To numpy [3, 0] is the seed [3], so the numbers of the first turn have another one."""
+    seeds: list[list[int]] = []
+    stock = np.random.default_rng
+
+    def noted(seed: Any = None) -> np.random.Generator:
+        if isinstance(seed, list) and seed[0] == 3:  # not those of the cases
+            seeds.append(seed)
+        return stock(seed)
+
+    monkeypatch.setattr(np.random, "default_rng", noted)
+    of, before = spec({}, x=("float32", [3], "normal")), known(x=np.zeros(3, "float32"))
+    first = fresh_inputs(of, before, [3])
+    assert seeds == [[3], [3, 1]]
+    again = fresh_inputs(of, before, [3], 1)
+    assert seeds[2:] == [[3], [3, 2]] and not np.array_equal(first["fixed"][0]["x"], again["fixed"][0]["x"])
 
 
 def test_what_has_the_size_is_taken_as_it_is() -> None:

@@ -169,3 +169,4 @@ class TestRowsWithoutAnAnswer:
             for how, rest in ((measured_in_part, ("f", "s")), (measured, ("f",)))
         )
         assert part.method == all_of_it.method == "f" and part.value.shape == all_of_it.value.shape
+        assert measured_in_part([nothing], np.ones((2, 2)), "f", "s").value.tolist() == [[1.0, 1.0]] * 2

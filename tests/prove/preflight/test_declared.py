@@ -79,6 +79,9 @@ def test_a_program_of_many_bytes_is_not_run(tmp_path: Path, monkeypatch: pytest.
     assert compare_dtypes(program).others
     monkeypatch.setattr(declared, "_MOST_BYTES", size - 1)
     assert not compare_dtypes(program).others
+    (tmp_path / "model.pdiparams").unlink()
+    monkeypatch.setattr(declared, "_MOST_BYTES", 4 * 4)
+    assert compare_dtypes(program).others, "without parameters the inputs are all"
 
 
 @pytest.fixture
@@ -107,6 +110,13 @@ def test_what_is_declared_otherwise_stands_in_the_details_of_the_program_and_is_
     assert program.details == {**derived.details, "declared_otherwise": [told]}
     assert derived.details == {"writer": "paddle"}
     assert heard == [f"pir: {told}"]
+
+
+def test_where_all_is_as_declared_nothing_is_added(tmp_path: Path) -> None:
+    heard = list[str]()
+    converted = convert_and_compare(described(), None, tmp_path, Setting(say=heard.append), None, trial(described()))
+    assert converted.artifacts and not any("declared_otherwise" in made.details for made in converted.artifacts)
+    assert not any("is declared" in text for text in heard)
 
 
 @pytest.mark.usefixtures("unmended")

@@ -10,8 +10,9 @@ import pytest
 from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.base.errors import CannotRun
 from exporter.check import settle
-from exporter.process.workers import Setting
+from exporter.process.workers import SINGLE_THREAD, Setting
 from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.preflight import evidence as code
 from exporter.prove.preflight.evidence import gather, judged, weights_there
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -64,6 +65,33 @@ def test_what_is_gathered_is_how_they_differ_and_which_lines_ran(name: str, diff
     assert (inside in evidence.eager[path], inside in evidence.traced[path]) == (bool(differs), False)
 
 
+def test_one_size_alone_is_no_comparison() -> None:
+    """Of two rows the inputs are too large to be tried."""
+    wide = {"x": {"dtype": "float32", "shape": ["batch", 2**21 + 1, 4]}}
+    evidence = gather(described("TypeName", inputs=wide), [finding("TypeName")], Setting())
+    assert (evidence.differs, evidence.shown) == ("one size alone could be run", "")
+
+
+def test_children_run_in_one_thread_and_are_asked_for_nothing_that_the_verdict_alone_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Asked(Exception):
+        pass
+
+    requests: list[Any] = []
+
+    def call(_: Any, request: Any, __: Any, *, environment: dict[str, str], **___: Any) -> None:
+        requests.append(request)
+        assert environment == SINGLE_THREAD
+        raise Asked
+
+    monkeypatch.setattr(code, "call", call)
+    spec = described("TypeName", budget=2.0)
+    with pytest.raises(Asked):
+        gather(spec, [finding("TypeName")], Setting())
+    assert spec.budget == 2.0 and requests[0].spec == spec.without_verdict() != spec
+
+
 @pytest.mark.parametrize(("name", "severity"), [("TypeName", "warning"), ("OtherBranch", "error")])
 def test_a_silent_fault_is_put_down_where_the_program_gives_what_eager_gives(name: str, severity: str) -> None:
     assert severities(judged(described(name), (finding(name),), Setting())) == [(SILENT, severity)]
@@ -104,6 +132,7 @@ def test_it_is_compared_as_a_trace_to_pir_unless_there_are_legacy_programs_alone
     said: list[str] = []
     assert severities(judged(spec, (finding("TypeName"),), Setting(say=said.append))) == [(SILENT, "warning")]
     assert not any("onnx" in text for text in said), "nothing else is written unless somebody asks fully"
+    assert any("pdmodel" in text for text in said) is (formats == ["pdmodel"])
     if "onnx" in formats:
         judged(spec, (finding("TypeName"),), Setting(say=said.append), fully=True)
         assert any("onnx" in text for text in said)
