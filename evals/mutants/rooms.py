@@ -63,15 +63,15 @@ ROOMS = {
         tuple(
             f"exporter/prove/goldens/{name}.py"
             for name in (
-                *("cases", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh", "masks"),
-                *("oracle", "positions", "telling", "truth", "values"),
+                *("cases", "copies", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh"),
+                *("masks", "oracle", "positions", "telling", "truth", "values"),
             )
         ),
         tuple(
             f"tests/prove/goldens/test_{name}.py"
             for name in (
-                *("cases", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh", "masks"),
-                *("oracle", "positions", "telling", "truth", "values"),
+                *("cases", "copies", "decoding", "domain", "explore", "extremes", "finish", "float64", "fresh"),
+                *("masks", "oracle", "positions", "telling", "truth", "values"),
             )
         ),
     ),
