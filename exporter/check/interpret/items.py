@@ -55,9 +55,8 @@ def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
         if value.guessed and form == "unpack":  # what is taken apart at once is hardly a tensor
             run.consume(value)
             return UNKNOWN
-        if value.guessed:
-            return Tensor((), False, value.inputs, guessed=True)
-        return Tensor(value.sizes[1:], value.closed, value.inputs, dtype=value.dtype)
+        sizes, closed = ((), False) if value.guessed else (value.sizes[1:], value.closed)
+        return Tensor(sizes, closed, value.inputs, dtype=value.dtype, guessed=value.guessed)
     if isinstance(value, Shape):
         return Dim(Extent.UNKNOWN)
     if isinstance(value, Mapping):

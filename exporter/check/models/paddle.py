@@ -35,9 +35,8 @@ _CONTAINERS = ("paddle.nn.LayerList", "paddle.nn.ParameterList", "paddle.nn.Sequ
 _NOT_LAYERS = frozenset(
     "ParamAttr Parameter Layer BeamSearchDecoder ClipGradByNorm ClipGradByValue ClipGradByGlobalNorm".split()
 )
-#: Named tuples that a layer has as classes of its own.
 _TUPLES = ("paddle.nn.MultiHeadAttention.Cache", "paddle.nn.MultiHeadAttention.StaticCache")
-_OUTSIDE = ("paddle.nn.initializer.", "paddle.vision.datasets.", "paddle.vision.transforms.")
+_OUTSIDE = (*_TUPLES, "paddle.nn.initializer.", "paddle.vision.datasets.", "paddle.vision.transforms.")
 #: Functions that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -68,10 +67,9 @@ def is_layer_class(name: str) -> bool:
     last = name.rpartition(".")[2]
     if not name.startswith("paddle.") or name.startswith(_OUTSIDE) or not last[:1].isupper() or last in _NOT_LAYERS:
         return False
-    if name in _TUPLES:
-        return False
-    known = ".meta_parallel." in name and entry(last).sizes != ""
-    return known or ".nn." in name or name.startswith("paddle.vision.")
+    return (
+        ".nn." in name or name.startswith("paddle.vision.") or (".meta_parallel." in name and entry(last).sizes != "")
+    )
 
 
 def _is_plain(name: str) -> bool:
@@ -90,8 +88,7 @@ def _paddle(run: Run, call: Call) -> Value:
         return Layer(call.name, call.arguments, call.keywords, training=run.forward, weightless=weightless)
     if call.name in _TUPLES:
         return Sequence("tuple", call.every)
-    special = _SPECIAL.get(call.last)
-    if special is not None and (made := special(run, call)) is not None:
+    if (special := _SPECIAL.get(call.last)) and (made := special(run, call)) is not None:
         return made
     if _is_plain(call.name):
         return _plain(run, call)

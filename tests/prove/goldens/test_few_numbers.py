@@ -18,8 +18,8 @@ from exporter.engines.paddle import call_layer, named_arrays
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import bind_inputs
 from exporter.prove.compare.outputs import compare_case
+from exporter.prove.goldens.copies import wide as wide_copy
 from exporter.prove.goldens.float64 import lifted
-from exporter.prove.goldens.oracle import _wide
 from exporter.spec.model import Spec
 
 #: One number for each row; two classes; three numbers; one for the whole batch.
@@ -65,7 +65,7 @@ def caught(network: str, faulty: Any) -> bool:
 def effect(network: str, faulty: Any) -> float:
     """How far the fault moves the outputs without any rounding, in e_ref; a bias before a softmax does nothing."""
     _, goldens, order = subject(network)
-    wide, worst = _wide(faulty), 0.0
+    wide, worst = wide_copy(faulty), 0.0
     for case in goldens.cases:
         inputs = {
             name: value.astype("float64") if value.dtype.kind == "f" else value
