@@ -35,8 +35,12 @@ _CONTAINERS = ("paddle.nn.LayerList", "paddle.nn.ParameterList", "paddle.nn.Sequ
 _NOT_LAYERS = frozenset(
     "ParamAttr Parameter Layer BeamSearchDecoder ClipGradByNorm ClipGradByValue ClipGradByGlobalNorm".split()
 )
-_TUPLES = ("paddle.nn.MultiHeadAttention.Cache", "paddle.nn.MultiHeadAttention.StaticCache")
-_OUTSIDE = (*_TUPLES, "paddle.nn.initializer.", "paddle.vision.datasets.", "paddle.vision.transforms.")
+_OUTSIDE = (
+    "paddle.nn.MultiHeadAttention.",
+    "paddle.nn.initializer.",
+    "paddle.vision.datasets.",
+    "paddle.vision.transforms.",
+)
 #: Functions that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -67,9 +71,8 @@ def is_layer_class(name: str) -> bool:
     last = name.rpartition(".")[2]
     if not name.startswith("paddle.") or name.startswith(_OUTSIDE) or not last[:1].isupper() or last in _NOT_LAYERS:
         return False
-    return (
-        ".nn." in name or name.startswith("paddle.vision.") or (".meta_parallel." in name and entry(last).sizes != "")
-    )
+    is_known = ".nn." in name or name.startswith("paddle.vision.")
+    return is_known or (".meta_parallel." in name and entry(last).sizes != "")
 
 
 def _is_plain(name: str) -> bool:
@@ -86,7 +89,7 @@ def _paddle(run: Run, call: Call) -> Value:
     if is_layer_class(call.name):  # a model is put into evaluation once it is built
         weightless = is_weightless(call.name, call.keywords)
         return Layer(call.name, call.arguments, call.keywords, training=run.forward, weightless=weightless)
-    if call.name in _TUPLES:
+    if call.name.startswith("paddle.nn.MultiHeadAttention."):  # its caches are named tuples
         return Sequence("tuple", call.every)
     if (special := _SPECIAL.get(call.last)) and (made := special(run, call)) is not None:
         return made
