@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,12 @@ class Network:
     def key(self) -> str:
         """The name as Python spells one: `evals.zoo.models:KEY` builds the network."""
         return re.sub(r"\W+", "_", self.name)
+
+
+def dims_of(inputs: Iterable[Tensor], table: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+    """Return the dims that the shapes name, with their sizes in a family's table."""
+    used = {size for tensor in inputs for size in tensor.shape}
+    return {name: sizes for name, sizes in table.items() if name in used}
 
 
 def image(size: int, height: int = 0, channels: int = 3) -> tuple[Tensor, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from evals.zoo.checkouts import checkout
 from evals.zoo.families import nlp
-from evals.zoo.network import BATCH, Network, Tensor
+from evals.zoo.network import BATCH, Network, Tensor, dims_of
 
 #: Sizes of the named dims: latents of a picture, pictures that are eight times as wide, tokens, frames.
 DIMS = {
@@ -101,7 +101,7 @@ class Entry:
 
     @property
     def dims(self) -> dict[str, Mapping[str, int]]:
-        return {size: DIMS[size] for tensor in self.inputs for size in tensor.shape if isinstance(size, str)}
+        return dims_of(self.inputs, DIMS)
 
 
 def found(kind: str) -> Any:

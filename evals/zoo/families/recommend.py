@@ -20,7 +20,7 @@ import numpy as np
 from evals.zoo.checkouts import checkout
 from evals.zoo.families import recommend_layers as layers
 from evals.zoo.families.paddlex_layers import scale
-from evals.zoo.network import BATCH, Network, Tensor
+from evals.zoo.network import BATCH, Network, Tensor, dims_of
 
 #: Words, history and candidates are as many as somebody has looked at.
 DIMS = {"batch": BATCH, "length": {"min": 2, "typical": 5, "max": 9}}
@@ -220,8 +220,7 @@ def networks() -> list[Network]:
         return []
     listed = []
     for entry in ENTRIES:
-        used = {size for tensor in entry.inputs for size in tensor.shape}
-        dims = {name: dim for name, dim in DIMS.items() if name in used}
+        dims = dims_of(entry.inputs, DIMS)
         if entry.several:
             dims["batch"] = {**BATCH, "min": 2}
         listed.append(Network("recommend", f"Rec_{entry.name}", partial(_build, entry, root), entry.inputs, dims, True))

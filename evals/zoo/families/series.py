@@ -21,7 +21,7 @@ import numpy as np
 from evals.zoo.checkouts import checkout
 from evals.zoo.families import series_layers as layers
 from evals.zoo.families.paddlex_layers import scale
-from evals.zoo.network import BATCH, Network, Tensor
+from evals.zoo.network import BATCH, Network, Tensor, dims_of
 
 _MODELS = "paddlets.models"
 _KINDS = ("forecasting", "anomaly", "classify", "representation")
@@ -140,8 +140,7 @@ def networks() -> list[Network]:
         return []
     listed = []
     for entry in ENTRIES:
-        used = {size for tensor in entry.inputs for size in tensor.shape}
-        dims = {name: dim for name, dim in DIMS.items() if name in used}
+        dims = dims_of(entry.inputs, DIMS)
         listed.append(Network("series", f"Series_{entry.name}", partial(_build, entry, root), entry.inputs, dims, True))
     return listed
 

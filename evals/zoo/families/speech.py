@@ -19,7 +19,7 @@ import numpy as np
 from evals.zoo.checkouts import checkout
 from evals.zoo.families import nlp
 from evals.zoo.families.speech_code import module_of
-from evals.zoo.network import Network, Tensor
+from evals.zoo.network import Network, Tensor, dims_of
 
 #: Sizes of the named dims: frames of a sound or of a chunk, frames and tokens so far, tokens, samples of a wave form.
 DIMS = {
@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def dims(self) -> dict[str, Mapping[str, int]]:
-        return {size: DIMS[size] for tensor in self.inputs for size in tensor.shape if isinstance(size, str)}
+        return dims_of(self.inputs, DIMS)
 
 
 def _class(file: str, name: str, *positional: Any, **config: Any) -> Callable[[], Any]:
