@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from exporter.base.numbers.golden import GoldenCase, read_cases
 from exporter.base.numbers.rule import Judged, judge_case
-from exporter.base.numbers.sample import other_sample
+from exporter.base.numbers.sample import kept_of, other_sample
 from exporter.base.numbers.steps import doubt_of_cache, first_off, grouped_steps, with_cache
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def recorded_steps(manifest: ManifestOfSteps, held: Mapping[str, Array]) -> tupl
     described, spec = manifest["decoding"], manifest["spec"]
     if len(described) != spec["decoding"]["steps"] + 1:
         raise ValueError(f"{len(described) - 1} steps are recorded, and the spec has {spec['decoding']['steps']}")
-    inputs = sum(value.nbytes for key, value in held.items() if "/input/" in key)
-    samples = {key.replace("/index/", "/eager/"): value for key, value in held.items() if "/index/" in key}
-    if wrong := other_sample(inputs, samples, described, spec.get("golden_mb", 64.0), spec.get("seed", 0), steps=True):
+    if wrong := other_sample(*kept_of(held), described, spec.get("golden_mb", 64.0), spec.get("seed", 0), steps=True):
         raise ValueError(wrong)
     groups = grouped_steps(described, spec["decoding"]["cache"].values())
     steps, ends, emptied = (read_cases(held, group) for group in groups)

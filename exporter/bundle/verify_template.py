@@ -73,7 +73,7 @@ from exporter.bundle.sealed_files import MOST_JSON, damaged_files, read_golden, 
 from exporter.base.numbers.golden import GoldenCase, promised, read_cases, to_run, unvaried
 from exporter.base.numbers.pooled import Pooled, draws
 from exporter.base.numbers.rule import judge_case, judge_promise, promised_of
-from exporter.base.numbers.sample import other_sample
+from exporter.base.numbers.sample import kept_of, other_sample
 
 
 # ---- 2. one artifact in one engine, in a process of its own ---------------------------------------------------------
@@ -123,10 +123,8 @@ def recorded_cases(manifest: Any, golden: Any) -> tuple[GoldenCase, ...]:
             wanted = tuple(sized(size, case["dims"]) for size in one["shape"])
             if golden[f"{case['name']}/input/{one['name']}"].shape != wanted:
                 raise ValueError(f"input '{one['name']}' of case '{case['name']}' is not of the size {list(wanted)}")
-    inputs = sum(value.nbytes for key, value in golden.items() if "/input/" in key)
-    samples = {key.replace("/index/", "/eager/"): value for key, value in golden.items() if "/index/" in key}
-    kept, spec = [*manifest["cases"], *manifest.get("untelling", [])], manifest["spec"]
-    if wrong := other_sample(inputs, samples, kept, spec.get("golden_mb", 64.0), spec.get("seed", 0)):
+    cases, spec = [*manifest["cases"], *manifest.get("untelling", [])], manifest["spec"]
+    if wrong := other_sample(*kept_of(golden), cases, spec.get("golden_mb", 64.0), spec.get("seed", 0)):
         raise ValueError(wrong)
     return read_cases(golden, manifest["cases"])
 

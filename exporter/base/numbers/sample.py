@@ -111,5 +111,11 @@ def other_sample(
     return ""
 
 
+def kept_of(held: Mapping[str, Array]) -> tuple[int, dict[str, Array]]:
+    """Return the bytes of all inputs in goldens, and the places that were kept of sampled outputs, by eager's key."""
+    inputs = sum(value.nbytes for key, value in held.items() if "/input/" in key)
+    return inputs, {key.replace("/index/", "/eager/"): value for key, value in held.items() if "/index/" in key}
+
+
 def _truth_of(key: str) -> str:
     return key.replace("/eager/", "/truth/")
