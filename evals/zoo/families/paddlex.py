@@ -20,7 +20,7 @@ import numpy as np
 
 from evals.zoo.checkouts import checkout
 from evals.zoo.families import paddlex_layers as layers
-from evals.zoo.network import Network, Tensor
+from evals.zoo.network import Network, Tensor, dims_of
 
 _MODELS = "paddlex.inference.models"
 _PARENTS = ("paddlex", "paddlex.inference", _MODELS)
@@ -137,13 +137,6 @@ _READER = _WORDS | {
 
 
 @dataclass(frozen=True)
-class Input:
-    shape: tuple[int | str, ...]
-    dtype: str = "float32"
-    values: str = "normal"
-
-
-@dataclass(frozen=True)
 class Entry:
     """A class of the wheel at `config`, called by `layer` with `inputs`, whose words are dims.
 
@@ -158,29 +151,29 @@ class Entry:
     task: str
     kind: str
     layer: Callable[[Any], Any]
-    inputs: tuple[Input, ...]
+    inputs: tuple[Tensor, ...]
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     chooses: str = ""
     settings: str = ""
     places: str = ""
 
     @property
-    def dims(self) -> dict[str, dict[str, int]]:
-        return {size: DIMS[size] for tensor in self.inputs for size in tensor.shape if isinstance(size, str)}
+    def dims(self) -> dict[str, Mapping[str, int]]:
+        return dims_of(self.inputs, DIMS)
 
 
-_PICTURE = (Input(("batch", 3, "height", "width")),)
-_LINE = (Input(("batch", 3, 48, "line")),)
-_SQUARE = (Input(("batch", 3, 128, 128)),)
-_TOKENS = (Input(("batch", "length"), "int64", "integers(3,100)"),)
+_PICTURE = (Tensor(("batch", 3, "height", "width")),)
+_LINE = (Tensor(("batch", 3, 48, "line")),)
+_SQUARE = (Tensor(("batch", 3, 128, 128)),)
+_TOKENS = (Tensor(("batch", "length"), "int64", "integers(3,100)"),)
 _DETECTED = (
-    Input(("batch", 3, 160, 160)),
-    Input(("batch", 2), values="uniform(100,160)"),
-    Input(("batch", 2), values="uniform(0.5,1.5)"),
+    Tensor(("batch", 3, 160, 160)),
+    Tensor(("batch", 2), values="uniform(100,160)"),
+    Tensor(("batch", 2), values="uniform(0.5,1.5)"),
 )
 
 
-def _read(name: str, task: str, kind: str, inputs: tuple[Input, ...], **config: Any) -> Entry:
+def _read(name: str, task: str, kind: str, inputs: tuple[Tensor, ...], **config: Any) -> Entry:
     return Entry(name, task, kind, layers.Read, inputs, config)
 
 
@@ -213,18 +206,18 @@ ENTRIES = (
     Entry("PP-DocLayoutV3_heads", _OBJECTS, "PPDocLayoutV3", layers.Queries, _PICTURE, _BOXES),
     Entry("PP-FormulaNet_encoder", _FORMULAS, "PPFormulaNet", layers.Encoder, _SQUARE, _FORMULA),
     Entry("PP-FormulaNet_step", _FORMULAS, "PPFormulaNet", layers.Step,
-          (*_TOKENS, Input(("batch", 4, 64))), _FORMULA),
+          (*_TOKENS, Tensor(("batch", 4, 64))), _FORMULA),
     Entry("PP-Chart2Table_vision", _DOCUMENTS, "PPChart2TableInference", layers.Features, _SQUARE, _CHART),
     Entry("PP-Chart2Table_words", _DOCUMENTS, "qwen2.Qwen2ForCausalLM", layers.Words, _TOKENS, _WORDS),
     Entry("PP-DocBee_vision", _DOCUMENTS, "qwen2_vl.Qwen2VisionTransformerPretrainedModel", layers.Grid,
-          (Input((32, 1176)),), {"depth": 2, "embed_dim": 64, "hidden_size": 64, "num_heads": 4}),
+          (Tensor((32, 1176)),), {"depth": 2, "embed_dim": 64, "hidden_size": 64, "num_heads": 4}),
     Entry("PP-DocBee_words", _DOCUMENTS, "qwen2_vl.Qwen2VLModel", layers.Words, _TOKENS, _WORDS | _PLACES),
     Entry("PP-DocBee2_words", _DOCUMENTS, "qwen2_5_vl.Qwen2_5_VLModel", layers.Words, _TOKENS,
           _WORDS | _PLACES | {"_attn_implementation": "eager"}),
     Entry("PaddleOCR-VL_vision", _DOCUMENTS, "PaddleOCRVLForConditionalGeneration", layers.Patches,
-          (Input((32, 3, 14, 14)),), _READER),
+          (Tensor((32, 3, 14, 14)),), _READER),
     Entry("PaddleOCR-VL_words", _DOCUMENTS, "PaddleOCRVLForConditionalGeneration", layers.Embedded,
-          (Input((1, "length", 64)), Input((3, 1, "length"), "int64", "integers(0,20)")), _READER),
+          (Tensor((1, "length", 64)), Tensor((3, 1, "length"), "int64", "integers(0,20)")), _READER),
 )  # fmt: skip
 
 
@@ -270,7 +263,7 @@ def networks() -> list[Network]:
             "paddlex",
             entry.name,
             build,
-            tuple(Tensor(tensor.shape, tensor.dtype, tensor.values) for tensor in entry.inputs),
+            entry.inputs,
             entry.dims,
             calibrated=True,
         )
