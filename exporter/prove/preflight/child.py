@@ -69,14 +69,14 @@ def try_cases(request: TryRequest) -> None:
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     spec = request.spec
-    recipe, data = _data(spec) or (None, None)
-    rows: Rows | None = partial(rows_of, data, "held_out") if data else None
+    needed = _data(spec)
+    rows: Rows | None = partial(rows_of, needed[1], "held_out") if needed else None
     _draw(spec, rows)
     doing("building the layer")
     layer = _layer(spec, request)
     _run_layer(layer, spec, rows)
-    if request.rated and recipe and data:
-        _rate(layer, spec, recipe, data)
+    if request.rated and needed:
+        _rate(layer, spec, *needed)
 
 
 @job
