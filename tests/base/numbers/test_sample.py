@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.base.numbers.sample import LEAST, SAMPLE, other_sample, places_of, sampled, sampled_steps
+from exporter.base.numbers.sample import LEAST, SAMPLE, kept_of, other_sample, places_of, sampled, sampled_steps
 
 MANY = SAMPLE + 1000
 
@@ -128,3 +128,15 @@ def test_a_truth_of_floats_counts_and_of_whole_numbers_there_is_none() -> None:
     assert other_sample(0, kept, [described()], most - 1e-6, 0) == ""
     assert "keeps all" in other_sample(0, kept, [described()], most, 0)
     assert "keeps all" in other_sample(0, kept, [described(dtype="int64")], most - 1e-6, 0)
+
+
+def test_of_goldens_the_bytes_of_inputs_and_the_places_of_samples_are_found() -> None:
+    held: dict[str, Any] = {
+        "batch=2/input/x": np.zeros((2, 3), "float32"),
+        "batch=2/input/ids": np.zeros(5, "int64"),
+        "batch=2/eager/y": np.zeros(4, "float32"),
+        "batch=2/index/y": np.array([1, 5, 7]),
+    }
+    inputs, places = kept_of(held)
+    assert inputs == 2 * 3 * 4 + 5 * 8
+    assert list(places) == ["batch=2/eager/y"] and places["batch=2/eager/y"].tolist() == [1, 5, 7]
