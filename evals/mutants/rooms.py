@@ -22,7 +22,7 @@ class Room:
 
 #: Without `declared`, `pipeline` and `sublayers`, which release or verify bundles: that takes a minute for each fault.
 _PROOFS = ("agreement", "alike", "budgets", "chains", "decoding", "fold_limits", "folded", "folds", "injected")
-_PROOFS += ("interface", "look", "noise", "origins", "overflow", "plans", "rating", "samples")
+_PROOFS += ("interface", "look", "looked_into", "noise", "origins", "overflow", "plans", "rating", "samples")
 _PROOFS += ("speed", "task_metric", "trained", "weights")
 
 ROOMS = {

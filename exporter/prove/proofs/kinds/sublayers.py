@@ -121,9 +121,8 @@ class Look:
 
     def _is_as_eager(self, claim: Claim) -> bool:
         """Return whether a run gives what eager gives in the same case and the same number of threads."""
-        eager = self.evidence.get(replace(claim, format="source", precision="fp32", engine="eager"))
-        metrics = self.evidence[claim].metrics
-        return eager is not None and bool(metrics) and eager.metrics == metrics
+        eager = self.evidence.get(replace(claim, format="source", engine="eager"))
+        return eager is not None and eager.metrics == self.evidence[claim].metrics
 
     def _unseen(self, run: Run, why: str) -> Evidence:
         """What all cases together say of the run in place of its sublayers."""
