@@ -45,7 +45,7 @@ class Patches:
         name = f"_exporter_{function.__name__}"
         while name in function.__globals__:  # an earlier patch, which is now the stock of this one
             name += "_"
-        self._item(function.__globals__, name, functools.partial(new, stock))
+        self.item(function.__globals__, name, functools.partial(new, stock))
         self.code(function, _calling(name, function.__code__))
 
     def references(self, replacements: list[tuple[Any, Any]]) -> None:
@@ -77,11 +77,11 @@ class Patches:
         if isinstance(holder, dict):
             for key, value in list(holder.items()):
                 if id(value) in new_of:
-                    self._item(holder, key, new_of[id(value)])
+                    self.item(holder, key, new_of[id(value)])
         elif isinstance(holder, list):
             for index, value in enumerate(holder):
                 if id(value) in new_of:
-                    self._item(holder, index, new_of[id(value)])
+                    self.item(holder, index, new_of[id(value)])
         elif isinstance(holder, types.CellType):
             self._cell(holder, new_of[id(holder.cell_contents)])
         elif type(holder) is functools.partial:
@@ -99,7 +99,8 @@ class Patches:
                     if id(value) in new_of:
                         self.attribute(owner, name, _unbound(owner, new_of[id(value)]))
 
-    def _item(self, holder: Any, key: Any, new: Any) -> None:
+    def item(self, holder: Any, key: Any, new: Any) -> None:
+        """`holder[key] = new`, of a dict or a list."""
         if key in holder if isinstance(holder, dict) else True:
             self._undo.append((operator.setitem, (holder, key, holder[key])))
         else:

@@ -117,7 +117,9 @@ NAMES: Mapping[str, Name] = {
     ),
     "inplace_map": Name("paddle.jit.dy2static.parameter_recorder._global_inplace_map", ("params_dict",)),
     "ProgramTranslator": Name("paddle.jit.dy2static.program_translator.ProgramTranslator", ("get_instance",)),
-    "ConcreteProgram": Name("paddle.jit.dy2static.program_translator.ConcreteProgram", ("__init__",)),
+    "ConcreteProgram": Name(
+        "paddle.jit.dy2static.program_translator.ConcreteProgram", ("__init__", "pir_from_func_spec")
+    ),
     "convert_call_func": Name(
         "paddle.jit.dy2static.convert_call_func", ("convert_call", "convert_zip", "convert_enumerate")
     ),

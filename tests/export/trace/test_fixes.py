@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import paddle
 import paddle.nn.functional as F
 import pytest
 
+from exporter.base.errors import ModelError
 from exporter.base.tensors import TensorSpec
 from exporter.engines.base import Runnable
 from exporter.engines.kinds.paddle_inference import plugin as predictor
@@ -242,3 +244,28 @@ def test_a_fix_of_what_this_paddle_does_not_have_changes_nothing():
     Gone().install(None, None)
     assert private.found("paddle.nn.functional.gone") is None is private.found("paddle.gone.too")
     assert private.found("paddle.nn.functional.fold") is F.fold
+
+
+class Table(paddle.nn.Layer):
+    """It binds its table anew where the rows are more, and `broken` raises behind that."""
+
+    def __init__(self, broken: bool = False):
+        super().__init__()
+        self.register_buffer("table", paddle.arange(2, dtype="float32").unsqueeze(1))
+        self.broken = broken
+
+    def forward(self, x):
+        if self.table.shape[0] < x.shape[0]:
+            self.table = paddle.arange(x.shape[0], dtype="float32").unsqueeze(1)
+        if self.broken:
+            raise ZeroDivisionError
+        return x + self.table[: x.shape[0]]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_buffer_that_forward_binds_anew_is_the_layers_own_again_after_a_trace(broken):
+    layer = Table(broken)
+    buffer = layer.table
+    with pytest.raises(ModelError, match="ZeroDivisionError") if broken else nullcontext():
+        trace(layer, [TensorSpec("x", "float32", ("n", 4))], None, {})
+    assert layer.table is buffer and not dict(layer.named_parameters())
