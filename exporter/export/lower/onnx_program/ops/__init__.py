@@ -6,6 +6,7 @@ from exporter.export.lower.onnx_program.call import Lowering
 from exporter.export.lower.onnx_program.ops import (
     activation,
     binary,
+    boxes,
     conv,
     create,
     decode,
@@ -51,6 +52,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    boxes,
     proposals,
     lists,
     graphs,

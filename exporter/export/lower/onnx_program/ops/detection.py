@@ -1,4 +1,4 @@
-"""Boxes: decoding, priors, suppression, pooling of regions."""
+"""Boxes: suppression, pooling of regions."""
 
 from __future__ import annotations
 
@@ -236,149 +236,10 @@ def _bins(b: Builder, begin: Tensor, end: Tensor, count: int, scale: float, size
     return bounds
 
 
-def _yolo_box(c: Call) -> list[Tensor]:
-    """Boxes [n, anchors · h · w, 4] and scores [n, anchors · h · w, classes]; 0 where the confidence is too small."""
-    b, x, image = c.b, c.x(0), c.b.cast(c.raw(1), c.x(0).dtype)
-    c.insist("iou_aware", False)
-    c.ignore("iou_aware_factor")
-    anchors, classes = [int(one) for one in c.attr("anchors")], int(c.attr("class_num"))
-    count, stride = len(anchors) // 2, int(c.attr("downsample_ratio"))
-    grown, least = float(c.attr("scale_x_y")), float(c.attr("conf_thresh"))
-    _, _, high, wide = x.shape
-    if min(high, wide) < 0:
-        raise c.refuse("a grid of a size that varies is not written")
-    five = b.reshape(x, [0, count, 5 + classes, high * wide])
-    parts = [b.slice(five, [at], [at + 1], [2]) for at in range(5)]
-    column, row = _grid(b, high, wide, x.dtype)
-    image_high, image_wide = (b.reshape(b.slice(image, [at], [at + 1], [1]), [-1, 1, 1, 1]) for at in (0, 1))
-
-    def centre(part: Tensor, place: Tensor, size: Tensor, cells: int) -> Tensor:
-        moved = b.emit("Add", b.emit("Mul", b.emit("Sigmoid", part), grown), -0.5 * (grown - 1.0))
-        return b.emit("Div", b.emit("Mul", b.emit("Add", moved, place), size), float(cells))
-
-    def half(part: Tensor, first: int, size: Tensor, cells: int) -> Tensor:
-        own = b.reshape(b.constant(anchors[first::2], x.dtype), [1, count, 1, 1])
-        whole = b.emit("Mul", b.emit("Mul", b.emit("Exp", part), own), size)
-        return b.emit("Div", whole, 2.0 * stride * cells)
-
-    cx, cy = centre(parts[0], column, image_wide, wide), centre(parts[1], row, image_high, high)
-    hw, hh = half(parts[2], 0, image_wide, wide), half(parts[3], 1, image_high, high)
-    sides = [
-        b.emit(kind, *pair)
-        for kind, pair in (("Sub", (cx, hw)), ("Sub", (cy, hh)), ("Add", (cx, hw)), ("Add", (cy, hh)))
-    ]
-    if c.attr("clip_bbox"):
-        sides[:2] = [b.emit("Max", side, 0.0) for side in sides[:2]]
-        ends = (b.emit("Sub", image_wide, 1.0), b.emit("Sub", image_high, 1.0))
-        sides[2:] = [b.emit("Min", side, end) for side, end in zip(sides[2:], ends, strict=True)]
-    sure = b.emit("Sigmoid", parts[4])
-    seen = b.emit("GreaterOrEqual", sure, least)
-    sure = b.emit("Where", seen, sure, 0.0)
-    boxes = b.emit("Where", seen, b.emit("Concat", *sides, axis=2, shape=[x.shape[0], count, 4, high * wide]), 0.0)
-    scores = b.emit("Mul", b.emit("Sigmoid", b.slice(five, [5], [5 + classes], [2])), sure)
-    return [
-        b.reshape(b.transpose(one, [0, 1, 3, 2]), [0, count * high * wide, width])
-        for one, width in ((boxes, 4), (scores, classes))
-    ]
-
-
-def _grid(b: Builder, high: int, wide: int, dtype: str) -> tuple[Tensor, Tensor]:
-    """The column and the row of each cell."""
-    import numpy as np
-
-    rows, columns = np.divmod(np.arange(high * wide), wide)
-    return b.constant(columns, dtype), b.constant(rows, dtype)
-
-
-def _prior_box(c: Call) -> list[Tensor]:
-    """Constants, since they hang on sizes alone."""
-    import numpy as np
-
-    high, wide = c.raw(0).shape[2:]
-    image_high, image_wide = c.raw(1).shape[2:]
-    if min(high, wide, image_high, image_wide) < 0:
-        raise c.refuse("priors of a size that varies are not written")
-    step_wide, step_high = float(c.attr("step_w")) or image_wide / wide, float(c.attr("step_h")) or image_high / high
-    sizes = np.array(_prior_sizes(c))
-    offset = float(c.attr("offset"))
-    cx, cy = np.meshgrid((np.arange(wide) + offset) * step_wide, (np.arange(high) + offset) * step_high)
-    centres = np.stack([cx, cy], -1)[:, :, None, :]
-    ends = [centres - sizes / 2, centres + sizes / 2]
-    boxes = np.concatenate([end / [image_wide, image_high] for end in ends], -1)
-    if c.attr("clip"):
-        boxes = boxes.clip(0, 1)
-    spread = np.broadcast_to(np.array([float(one) for one in c.attr("variances")]), boxes.shape)
-    return [c.b.constant(boxes, c.x(0).dtype), c.b.constant(spread, c.x(0).dtype)]
-
-
-def _prior_sizes(c: Call) -> list[tuple[float, float]]:
-    """Width and height of each prior, in the order of Paddle's kernel (prior_box_kernel.cc, 3.3.1)."""
-    ratios = [1.0]
-    for told in (float(one) for one in c.attr("aspect_ratios")):
-        if all(abs(told - known) >= 1e-6 for known in ratios):
-            ratios += [told, 1.0 / told] if c.attr("flip") else [told]
-    c.ignore("flip")
-    largest = [float(one) for one in c.attr("max_sizes")]
-    first = bool(c.attr("min_max_aspect_ratios_order"))
-    found: list[tuple[float, float]] = []
-    for at, least in enumerate(float(one) for one in c.attr("min_sizes")):
-        shaped = [(least * math.sqrt(ratio), least / math.sqrt(ratio)) for ratio in ratios]
-        square = [(math.sqrt(least * largest[at]),) * 2] if largest else []
-        found += [shaped[0], *square, *shaped[1:]] if first else [*shaped, *square]
-    return found
-
-
-def _box_coder(c: Call) -> Tensor:
-    b, prior, target = c.b, c.x(0), c.x(2)
-    more = 0.0 if c.attr("box_normalized") else 1.0
-    decodes = c.insist("code_type", "encode_center_size", "decode_center_size") == "decode_center_size"
-    axis, told = int(c.attr("axis")), [float(one) for one in c.attr("variance")]
-    along = axis if decodes else 0
-    spread = c.maybe(1) if c.has(1) else b.constant(told, prior.dtype) if told else None
-    if spread is not None and spread.rank == 2:
-        spread = b.unsqueeze(spread, [along])
-
-    def sides(boxes: Tensor) -> list[Tensor]:
-        return [b.slice(boxes, [at], [at + 1], [boxes.rank - 1]) for at in range(4)]
-
-    def sized(boxes: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        left, upper, right, lower = sides(boxes)
-        spans = [b.emit("Add", b.emit("Sub", end, begin), more) for begin, end in ((left, right), (upper, lower))]
-        return spans, [
-            b.emit("Add", begin, b.emit("Mul", span, 0.5)) for begin, span in zip((left, upper), spans, strict=True)
-        ]
-
-    spans, centres = sized(b.unsqueeze(prior, [along]))
-    if not decodes:
-        left, upper, right, lower = sides(b.unsqueeze(target, [1]))
-        middles = [b.emit("Mul", b.emit("Add", *pair), 0.5) for pair in ((left, right), (upper, lower))]
-        own = [b.emit("Add", b.emit("Sub", end, begin), more) for begin, end in ((left, right), (upper, lower))]
-        moved = [
-            b.emit("Div", b.emit("Sub", middle, at), span)
-            for middle, at, span in zip(middles, centres, spans, strict=True)
-        ]
-        grown = [b.emit("Log", b.emit("Abs", b.emit("Div", size, span))) for size, span in zip(own, spans, strict=True)]
-        made = b.emit("Concat", *moved, *grown, axis=2, shape=c.result().shape)
-        return b.emit("Div", made, spread) if spread is not None else made
-    x, y, w, h = sides(b.emit("Mul", target, spread) if spread is not None else target)
-    middles = [
-        b.emit("Add", b.emit("Mul", part, span), at) for part, span, at in zip((x, y), spans, centres, strict=True)
-    ]
-    halves = [
-        b.emit("Mul", b.emit("Mul", b.emit("Exp", part), span), 0.5) for part, span in zip((w, h), spans, strict=True)
-    ]
-    begins = [b.emit("Sub", middle, half) for middle, half in zip(middles, halves, strict=True)]
-    ends = [b.emit("Sub", b.emit("Add", middle, half), more) for middle, half in zip(middles, halves, strict=True)]
-    return b.emit("Concat", *begins, *ends, axis=2, shape=c.result().shape)
-
-
 OPERATORS: dict[str, Lowering] = {
     "nms": _nms,
     "multiclass_nms3": _multiclass_nms,
     "roi_align": _roi_align,
     "roi_pool": _roi_pool,
     "psroi_pool": _psroi_pool,
-    "yolo_box": _yolo_box,
-    "prior_box": _prior_box,
-    "box_coder": _box_coder,
 }

@@ -2,12 +2,13 @@
 
 Its window i of `out` over `size` elements is [floor(i * size / out), ceil((i + 1) * size / out)) (phi's pooling.h,
 3.3.1): the average is a product with a matrix of 1 / length, the largest is taken over gathered elements. Both also
-where the size varies.
+where the size varies, and where the program computes how many windows there are.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
@@ -15,21 +16,34 @@ from exporter.export.lower.onnx_program.ops.binary import floor_div
 from exporter.export.lower.onnx_program.ops.conv import Padding, first, last, layout, padding
 from exporter.export.lower.onnx_program.ops.linear import product
 
+#: How many windows there are along a dim: a number, or a vector of one element that the program computes.
+Windows: TypeAlias = "int | Tensor"
+
 
 def _pool(c: Call) -> Tensor:
-    kernel = c.integers(1) if len(c) > 1 else [int(size) for size in c.attr("kernel_size")]
     average = c.insist("pooling_type", "max", "avg") == "avg"
     behind = layout(c)
     x = first(c.b, c.x(0)) if behind else c.x(0)
     if c.attr("adaptive"):
         c.ignore("strides", "paddings", "ceil_mode", "exclusive", "global_pooling", "padding_algorithm")
-        pooled = adaptive(c.b, x, kernel, average)
+        pooled = adaptive(c.b, x, _wanted(c, x.rank - 2), average)
     elif c.attr("global_pooling"):
-        c.ignore("strides", "paddings", "ceil_mode", "exclusive", "padding_algorithm")
+        c.ignore("strides", "paddings", "ceil_mode", "exclusive", "padding_algorithm", "kernel_size")
+        c.idle(1)
         pooled = adaptive(c.b, x, [1] * (x.rank - 2), average)
     else:
+        kernel = c.integers(1) if len(c) > 1 else [int(size) for size in c.attr("kernel_size")]
         pooled = _ordinary(c, x, kernel, average)
     return last(c.b, pooled) if behind else pooled
+
+
+def _wanted(c: Call, dims: int) -> list[Windows]:
+    if len(c) < 2:
+        return [int(size) for size in c.attr("kernel_size")]
+    if c.known(1):
+        return list(c.integers(1))
+    sizes = c.vector(1)
+    return [c.b.slice(sizes, [at], [at + 1], [0]) for at in range(dims)]
 
 
 def _ordinary(c: Call, x: Tensor, kernel: list[int], average: bool) -> Tensor:
@@ -124,35 +138,38 @@ def _settings(c: Call, x: Tensor, kernel: list[int], margins: Padding) -> dict[s
     return {**settings, "pads": [*begins, *ends]}
 
 
-def adaptive(b: Builder, x: Tensor, wanted: list[int], average: bool) -> Tensor:
+def adaptive(b: Builder, x: Tensor, wanted: Sequence[Windows], average: bool) -> Tensor:
     """To a size: -1 keeps the input's."""
     sizes = x.shape[2:]
-    targets = [size if out == -1 else out for out, size in zip(wanted, sizes, strict=True)]
-    if all(out == 1 for out in targets):
-        shape = [*x.shape[:2], *[1] * len(targets)]
-        return b.emit("GlobalAveragePool" if average else "GlobalMaxPool", x, shape=shape)
-    if all(size > 0 and size % out == 0 for out, size in zip(targets, sizes, strict=True)):
-        steps = [size // out for out, size in zip(targets, sizes, strict=True)]
-        kind = "AveragePool" if average else "MaxPool"
-        return b.emit(kind, x, kernel_shape=steps, strides=steps, shape=[*x.shape[:2], *targets])
-    for at, out in enumerate(targets):
-        if out not in (-1, sizes[at]):
+    targets = [size if out == -1 else out for out, size in zip(wanted, sizes, strict=True) if isinstance(out, int)]
+    if len(targets) == len(sizes):
+        if all(out == 1 for out in targets):
+            shape = [*x.shape[:2], *[1] * len(targets)]
+            return b.emit("GlobalAveragePool" if average else "GlobalMaxPool", x, shape=shape)
+        if all(size > 0 and size % out == 0 for out, size in zip(targets, sizes, strict=True)):
+            steps = [size // out for out, size in zip(targets, sizes, strict=True)]
+            kind = "AveragePool" if average else "MaxPool"
+            return b.emit(kind, x, kernel_shape=steps, strides=steps, shape=[*x.shape[:2], *targets])
+    for at, out in enumerate(wanted):
+        if isinstance(out, Tensor) or out not in (-1, sizes[at]):
             x = _averaged(b, x, 2 + at, out) if average else _largest(b, x, 2 + at, out)
     return x
 
 
-def _bounds(b: Builder, x: Tensor, axis: int, out: int) -> tuple[Tensor, Tensor]:
+def _bounds(b: Builder, x: Tensor, axis: int, out: Windows) -> tuple[Tensor, Tensor]:
     """Return the start and the end of each window along an axis: two tensors of shape [out]."""
     import numpy as np
 
-    places = np.arange(out)
-    if x.shape[axis] >= 0:
-        size = x.shape[axis]
-        return b.constant(places * size // out), b.constant(-(-(places + 1) * size // out))
+    count = out if isinstance(out, Tensor) else b.constant([out])
+    places = b.places(count)
+    if x.shape[axis] >= 0 and isinstance(out, int):
+        size, numbers = x.shape[axis], np.arange(out)
+        return b.constant(numbers * size // out), b.constant(-(-(numbers + 1) * size // out))
     size_now = b.size_of(x, axis)
-    starts = floor_div(b, b.emit("Mul", b.constant(places), size_now), b.constant(out))
-    above = b.emit("Add", b.emit("Mul", b.constant(places + 1), size_now), b.constant(out - 1))
-    return starts, floor_div(b, above, b.constant(out))
+    begun = b.emit("Mul", places, size_now)
+    starts = floor_div(b, begun, count)
+    above = b.emit("Add", b.emit("Add", begun, size_now), b.emit("Sub", count, 1))
+    return starts, floor_div(b, above, count)
 
 
 def _to_end(x: Tensor, axis: int) -> tuple[list[int], list[int]]:
@@ -160,12 +177,12 @@ def _to_end(x: Tensor, axis: int) -> tuple[list[int], list[int]]:
     return order, [order.index(at) for at in range(x.rank)]
 
 
-def _averaged(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+def _averaged(b: Builder, x: Tensor, axis: int, out: Windows) -> Tensor:
     order, back = _to_end(x, axis)
     return b.transpose(product(b, b.transpose(x, order), _shares(b, x, axis, out)), back)
 
 
-def _shares(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+def _shares(b: Builder, x: Tensor, axis: int, out: Windows) -> Tensor:
     """How much each element along the axis counts in each window; a constant where the size is known."""
     import numpy as np
 
@@ -180,7 +197,7 @@ def _shares(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
     return b.emit("Div", b.cast(within, x.dtype), b.cast(b.emit("Sub", ends, starts), x.dtype))
 
 
-def _largest(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+def _largest(b: Builder, x: Tensor, axis: int, out: Windows) -> Tensor:
     """Each window's elements side by side, its last one repeated up to the longest window's length."""
     starts, ends = _bounds(b, x, axis, out)
     longest = b.reduce("ReduceMax", b.emit("Sub", ends, starts), None, keep=False)
@@ -188,7 +205,7 @@ def _largest(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
     index = b.emit("Min", b.emit("Add", b.unsqueeze(starts, [1]), steps), b.emit("Sub", b.unsqueeze(ends, [1]), 1.0))
     order, back = _to_end(x, axis)
     turned = b.transpose(x, order)
-    taken = b.emit("Gather", turned, index, axis=x.rank - 1, shape=[*turned.shape[:-1], out, -1])
+    taken = b.emit("Gather", turned, index, axis=x.rank - 1, shape=[*turned.shape[:-1], *starts.shape, -1])
     return b.transpose(b.reduce("ReduceMax", taken, [-1], keep=False), back)
 
 
