@@ -37,7 +37,7 @@ from exporter.export.lower.child import (
 from exporter.export.lower.precision.base import Precision
 from exporter.export.lower.precision.child import LowerRequest, lower
 from exporter.export.lower.precision.refused import REFUSED
-from exporter.export.lower.stored import stored_digests
+from exporter.export.lower.stored import Digests, stored_digests
 from exporter.export.sources.direct import written_directly
 from exporter.export.trace.outputs import Seen
 from exporter.export.trained_ranges import ranges_in
@@ -121,7 +121,8 @@ def convert_all(
         answer = _called(export, name, ExportRequest(name, place.into, source, names, layer, wish), setting)
         artifacts[name] = answer.artifact
         modules.append(answer.modules)
-    plain = tuple(_read_again(artifacts[name], traced, spec, into) for name in spec.formats)
+    digests = Digests()
+    plain = tuple(_read_again(artifacts[name], traced, spec, into, digests) for name in spec.formats)
     _those_of(checkpoint, traced.parameters)
     calibrations = {
         name: _Calibration(
@@ -207,7 +208,7 @@ def _destination(name: str, into: Path) -> Destination:
     return Destination(name, into / name)
 
 
-def _read_again(artifact: Artifact, traced: TracedFormat, spec: Spec, folder: Path) -> Artifact:
+def _read_again(artifact: Artifact, traced: TracedFormat, spec: Spec, folder: Path, digests: Digests) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
     Of a stateless layer that is noted, so that a bundle which records no tensor says whether there were any.
@@ -216,14 +217,14 @@ def _read_again(artifact: Artifact, traced: TracedFormat, spec: Spec, folder: Pa
     Raises:
         ModelError: as :func:`_as_read`.
     """
-    artifact = _as_read(artifact, folder, spec, set(traced.parameters.values()))
+    artifact = _as_read(artifact, folder, spec, set(traced.parameters.values()), digests)
     if not traced.parameters:
         artifact = replace(artifact, details={**artifact.details, "stateless": True})
     own = {stored: name for name, stored in sorted(traced.names.items(), reverse=True)}
     return replace(artifact, origins={stored: own[stored] for stored in artifact.weights if stored in own})
 
 
-def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str]) -> Artifact:
+def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str], digests: Digests | None = None) -> Artifact:
     """The artifact with what its files say: their writer, order of outputs and tensors; `held` are the layer's digests.
 
     Raises:
@@ -231,7 +232,7 @@ def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str]) -> Ar
     """
     with room_explains(folder / artifact.variant):
         facts = read(folder / artifact.main)
-        weights = stored_digests(artifact.files, folder, facts)
+        weights = stored_digests(artifact.files, folder, facts, digests)
     try:
         refuse_others(facts, artifact.main)
     except BundleError as error:
