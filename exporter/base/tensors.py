@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import math
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,11 @@ DTYPES = (
 )
 #: Bytes of the header of a safetensors file: 100,000 tensors take 12 MB. The package takes 100 MB.
 _MOST_HEADER = 16 << 20
+#: What NumPy's reader of headers raises on damaged ones (2.4: its tokenizer, and `dtype` on what is no dtype).
+_NO_NPY = (
+    *(OSError, ValueError, EOFError, OverflowError, MemoryError, TypeError, LookupError, AttributeError),
+    *(SyntaxError, RecursionError, AssertionError, tokenize.TokenError),
+)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -242,10 +248,14 @@ def _npy(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...], Any]]:
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, _, dtype = read(stream)
             announced, held = math.prod(shape) * dtype.itemsize, size - stream.tell()
-            if announced > held and not dtype.hasobject:
-                raise ValueError(f"it announces {announced:,} bytes of numbers and holds {held:,}")
+            if dtype.hasobject:
+                raise ValueError("it holds Python objects, and nothing is unpickled")
+            if dtype.itemsize == 0 or min(shape, default=0) < 0:  # NumPy makes room for each of them all the same
+                raise ValueError(f"it announces {shape} elements of {dtype}")
+            if announced > held:
+                raise ValueError(f"truncated: it announces {announced:,} bytes of numbers and holds {held:,}")
             yield stream, tuple(shape), dtype
-    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+    except _NO_NPY as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(
             f"not a readable .npy file: {what}", where=str(path), hint="write it with numpy.save"

@@ -84,3 +84,10 @@ Waivers = Annotated[
     bool, typer.Option("--accept-waivers", help="Let the bundle's own waivers count: what they cover may fail.")
 ]
 Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]
+Cases = Annotated[
+    int, typer.Option("--cases", help="Only so many of the recorded cases, those that prove most.", min=0, metavar="N")
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option("--dim", help="Only recorded cases of this size; may be repeated.", metavar="NAME=SIZE"),
+]

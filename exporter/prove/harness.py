@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -195,22 +195,41 @@ def _judge_all(
     bench: Bench, run: Run, into: Path, answer: EngineAnswer, fate: Evidence | None
 ) -> dict[Claim, Evidence]:
     """Judge each case, then all together; `fate` is what stands for results that did not come."""
+    results = (
+        (case, _loaded(into / f"{index}.safetensors", case), (answer.refused.get(case.name, ""), fate))
+        for index, case in enumerate(bench.cases)
+    )
+    threads = {case.name: case.threads for case in bench.cases}
+    return {
+        claim: _under(bench, answer, evidence, threads.get(claim.case, 1))
+        for claim, evidence in judge_results(bench, run, results, fate).items()
+    }
+
+
+#: A case, what was put out, and why nothing was: the engine's own refusal, or what stands for a result.
+Result: TypeAlias = "tuple[GoldenCase, TensorMap | None, tuple[str, Evidence | None]]"
+
+
+def judge_results(
+    bench: Bench, run: Run, results: Iterable[Result], fate: Evidence | None = None
+) -> dict[Claim, Evidence]:
+    """Judge what a run put out in each case, then all cases together, wherever it was computed.
+
+    `fate` stands for the cases together where too few gave values.
+    """
     judged: dict[Claim, Evidence] = {}
     together = Pooled(bench.draws if run.precision == "fp32" else {})
-    for index, case in enumerate(bench.cases):
-        got = _loaded(into / f"{index}.safetensors", case)
+    for case, got, end in results:
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})
-        for output, evidence in _judge(bench, run, case, got, (answer.refused.get(case.name, ""), fate)).items():
-            claim = Claim(run.format, run.precision, run.engine, case.name, output)
-            judged[claim] = _under(bench, answer, evidence, case.threads)
+        for output, evidence in _judge(bench, run, case, got, end).items():
+            judged[Claim(run.format, run.precision, run.engine, case.name, output)] = evidence
     of_cases = dict(judged)
     for output, pooled in together.judge(bench.budget).items():
         evidence = evidence_of(pooled)
-        claim = Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")
         if evidence.outcome is Outcome.MISSING:  # then what became of a case of it says more
             crashes = [found for case, found in of_cases.items() if case.output == output]
             evidence = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or evidence)
-        judged[claim] = _under(bench, answer, evidence)
+        judged[Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")] = evidence
     return judged
 
 

@@ -101,9 +101,13 @@ def energies(truth: Array, got: Array) -> tuple[float, float]:
 
 
 def decibel(signal: float, noise: float) -> float:
-    """The ratio of two energies in dB: 0 for an answer of zeros, 20 for an error of a tenth; NaN stays NaN."""
+    """The ratio of two energies in dB: 0 for an answer of zeros, 20 for an error of a tenth; NaN stays NaN.
+
+    It lies between -`LOUDEST` and `LOUDEST`.
+    """
     if math.isnan(signal) or math.isnan(noise):
         return math.nan
     if noise == 0.0:
         return LOUDEST if signal else 0.0
-    return min(LOUDEST, 10 * math.log10(signal / noise)) if signal else -LOUDEST
+    times = signal / noise  # of an error of 1e200 the energy is infinite
+    return min(LOUDEST, max(-LOUDEST, 10 * math.log10(times))) if times else -LOUDEST

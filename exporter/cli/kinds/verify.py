@@ -9,7 +9,20 @@ import typer
 
 from exporter.base.errors import Refusal, UsageError
 from exporter.cli import target as targets
-from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust, Waivers
+from exporter.cli.options import (
+    Cases,
+    Debug,
+    Device,
+    Digest,
+    Jobs,
+    Json,
+    Quiet,
+    Signature,
+    Source,
+    Timeout,
+    Trust,
+    Waivers,
+)
 from exporter.cli.run import Ending, Verb
 
 _Bundle = Annotated[Path | None, typer.Argument(help="The folder of a bundle.", metavar="[BUNDLE]")]
@@ -41,6 +54,19 @@ _Runtime = Annotated[
     str | None,
     typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
 ]
+_Answers = Annotated[
+    Path | None, typer.Option("--answers", help="Judge what came back of `exporter kit`.", metavar="DIR")
+]
+_Engine = Annotated[
+    str | None, typer.Option("--engine", help="With --answers: what computed them.", metavar='"rknn 2.5 on RK3588"')
+]
+_Precision = Annotated[
+    str | None, typer.Option("--precision", help="With --answers: judge by the budget of fp16 or int8.", metavar="P")
+]
+_Variant = Annotated[str | None, typer.Option("--variant", help="With --answers: the variant that the kit carries.")]
+_Layers = Annotated[
+    bool, typer.Option("--layers", help="With --answers: which operator errs by itself, and which hands on an error.")
+]
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
@@ -62,6 +88,12 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     page: _Page = None,
     bench: _Bench = False,
     runtime: _Runtime = None,
+    answers: _Answers = None,
+    engine: _Engine = None,
+    precision: _Precision = None,
+    variant: _Variant = None,
+    cases: Cases = 0,
+    layers: _Layers = False,
     device: Device = None,
     timeout: Timeout = None,
     jobs: Jobs = 0,
@@ -81,12 +113,16 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     With --reference and --artifact no bundle is needed: is that file this model? Inputs and outputs under other
     names are taken by their places; --dim and --values say what the program leaves open.
 
+    With --answers and --engine nothing of BUNDLE runs: numbers that somebody measured elsewhere, on the inputs of
+    `exporter kit`, are judged by the same rule, and the likely cause of wrong ones is named.
+
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
 
     The waivers in BUNDLE are its maker's: they count with --accept-waivers, or where whoever signed it may waive.
     """
     from exporter import pipeline
     from exporter.bundle.received import Receiver
+    from exporter.cli.elsewhere import Heard, Kit, judge_kit
     from exporter.cli.outcome import conclude_matrix, conclude_report, refuse_page, write_page
     from exporter.cli.progress import setting
     from exporter.cli.trust import Demands, proven, refuse_exchanged
@@ -107,6 +143,11 @@ def verify(  # noqa: PLR0913 - an option is a parameter
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     demands = Demands(tuple(trust or ()), signature, digest)
     refuse_page(page, bundle, bench=bench)
+    if answers is not None or engine is not None:
+        others = (engines, case, without, runtime, repro, bench, device)
+        kit = Kit(answers, engine, precision, variant, cases, tuple(dims or ()), layers, source)
+        heard = Heard(quiet, timeout, jobs, as_json)
+        return judge_kit(bundle, kit, heard, (demands, accept_waivers), page, alone=not any(others))
     if runtime is not None:
         if engines or case or without or source or repro or page or device:
             hint = "leave out --engines, --case, --without, --source, --repro, --page and --device"

@@ -64,7 +64,8 @@ class Blame:
 
     def __str__(self) -> str:
         if not self.located:
-            return f"{self.claim.variant}/{self.claim.engine}: not localised: {self.reason}"
+            known = "" if self.stage else "not localised: "
+            return f"{self.claim.variant}/{self.claim.engine}: {known}{self.reason}"
         part = f"own code of {self.path}" if self.own else self.path
         where = f"{self.claim.variant}/{self.claim.engine}: {part} ({self.kind}) at {self.line or 'an unknown line'}"
         unit = "relative error" if self.stage == "eager" else "error ratio"
