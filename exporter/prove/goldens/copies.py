@@ -127,11 +127,11 @@ class _Step:
     """Where each number of an array went: the coins, and what does not move back by them, by the chunk's place."""
 
     coins: list[Array] = field(default_factory=list)
-    kept: list[tuple[Array | None, Array]] = field(default_factory=list)
+    kept: list[tuple[Array | slice, Array]] = field(default_factory=list)
 
     def take(self, numbers: Array, generator: np.random.Generator) -> None:
         """Move all numbers in their place."""
-        flat = numbers.reshape(-1)
+        flat = numbers.ravel()
         for start in range(0, flat.size, _CHUNK):
             chunk = flat[start : start + _CHUNK]
             up = generator.random(chunk.size) >= 0.5
@@ -142,19 +142,15 @@ class _Step:
             bits += _direction(bits, up)
             unsure |= ~np.isfinite(chunk)
             odd = np.flatnonzero(unsure)
-            if odd.size:
-                chunk[odd] = _neighbours(before[odd], up[odd])
+            chunk[odd] = _neighbours(before[odd], up[odd])
             self.coins.append(np.packbits(up))
-            self.kept.append((None, before) if odd.size * _FEW > chunk.size else (odd, before[odd]))
+            self.kept.append((slice(None), before) if odd.size * _FEW > chunk.size else (odd, before[odd]))
 
     def undo(self, numbers: Array) -> None:
         """Move all numbers back in their place."""
-        flat = numbers.reshape(-1)
+        flat = numbers.ravel()
         for at, (coins, (odd, before)) in enumerate(zip(self.coins, self.kept, strict=True)):
             chunk = flat[at * _CHUNK : (at + 1) * _CHUNK]
-            if odd is None:
-                chunk[:] = before
-                continue
             bits = chunk.view(f"int{8 * chunk.itemsize}")
             bits -= _direction(bits, np.unpackbits(coins, count=chunk.size).view(bool))
             chunk[odd] = before
@@ -177,8 +173,6 @@ def _move(layer: paddle.nn.Layer, seed: int) -> list[tuple[Any, _Step]]:
     generator = np.random.default_rng(seed)
     steps = []
     for parameter in layer.parameters():
-        if not parameter.is_floating_point():
-            continue
         numbers = parameter.numpy()
         if moves(numbers):
             step = _Step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from exporter.base.tensors import Array, TensorMap
 from exporter.engines.base import EngineRefused
 from exporter.prove.goldens import copies
-from exporter.prove.goldens.copies import lent_moved, lent_wide, moved, moving, wide
+from exporter.prove.goldens.copies import lent_moved, lent_wide, moved, moves, moving, wide
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 
 
@@ -82,6 +83,89 @@ def test_weights_are_moved_as_those_of_a_copy_and_back_to_the_bit(chunk: int, mo
     assert all(np.array_equal(bits(own), bits(value)) for own, value in zip(after, before, strict=True))
 
 
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("chunk", [47, 1 << 20])
+@pytest.mark.parametrize("special", [0, 1, 5])
+def test_each_number_goes_to_the_neighbour_that_its_coin_says_and_back(
+    dtype: str, chunk: int, special: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_CHUNK", chunk)
+    limits = np.finfo(dtype)
+    numbers = np.random.default_rng(0).standard_normal((8, 50)).astype(dtype)
+    numbers[::2, ::9] = np.resize(np.array([limits.smallest_subnormal, -limits.smallest_subnormal], dtype), (4, 6))
+    edges = np.array([limits.max, -limits.max], dtype)
+    numbers[1, : 2 * special] = np.resize(edges, 2 * special)
+    numbers[2, :special] = SPECIAL[:special]
+    before = numbers.copy()
+    step = copies._Step()
+    step.take(numbers, np.random.default_rng(5))
+    up = np.random.default_rng(5).random(numbers.shape) >= 0.5
+    with np.errstate(over="ignore"):
+        beside = np.nextafter(before, np.where(up, np.inf, -np.inf).astype(dtype))
+    expected = np.where(np.isfinite(before) & np.isfinite(beside), beside, before)
+    moved_on = (expected != before) & ~np.isnan(before)
+    assert np.array_equal(numbers[moved_on], expected[moved_on])
+    assert np.array_equal(bits(numbers)[~moved_on], bits(before)[~moved_on])
+    assert moved_on.mean() > 0.9
+    step.undo(numbers)
+    assert np.array_equal(bits(numbers), bits(before))
+
+
+@pytest.mark.parametrize(("zeros", "whole"), [(0, False), (2, False), (3, True)])
+def test_of_many_numbers_that_do_not_move_back_by_a_coin_the_whole_is_kept(zeros: int, whole: bool) -> None:
+    numbers = np.ones(47 if whole else 32, "float32")
+    numbers[:zeros] = 0
+    step = copies._Step()
+    step.take(numbers, np.random.default_rng(5))
+    ((places, before),) = step.kept
+    assert isinstance(places, slice) is whole and before.size == (47 if whole else zeros)
+
+
+def test_a_step_is_a_rounding_of_single_and_double_precision_alone() -> None:
+    moving_dtypes = {name for name in ("float16", "float32", "float64", "int32", "bool") if moves(np.zeros(1, name))}
+    assert moving_dtypes == {"float32", "float64"}
+
+
+class Kinds(paddle.nn.Layer):
+    """Parameters of several dtypes and none, and what cannot be copied, in itself and in a sublayer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.narrow, self.exact = (self.create_parameter([3], dtype=dtype) for dtype in ("float16", "float64"))
+        self.add_parameter("none", None)
+        self.whole = paddle.base.framework.EagerParamBase([3], "int64", name=None)
+        self.whole.set_value(np.arange(3))
+        self.body = paddle.nn.Linear(3, 3)
+        self.lock, self.body.lock = threading.Lock(), threading.Lock()
+
+
+def test_of_other_dtypes_weights_stay_in_a_twin_and_where_they_are_moved() -> None:
+    layer = Kinds()
+    before = weights(layer)
+    twin = lent_wide(layer)
+    assert str(twin.whole.dtype) == "paddle.int64" and twin.exact is layer.exact and twin.none is None
+    assert str(twin.narrow.dtype) == "paddle.float64"
+    held = vars(twin)["_parameters"]
+    assert str(held.get("narrow").dtype) == "paddle.float64" and (held.get("other", 7), held.get("other")) == (7, None)
+    with moving(layer, 5):
+        during = weights(layer)
+    names = [name for name, _ in layer.named_parameters()]
+    changed = {name for name, own, value in zip(names, before, during, strict=True) if not np.array_equal(own, value)}
+    assert changed == {"exact", "body.weight", "body.bias"}
+
+
+def test_forms_evaluate_and_share_what_cannot_be_copied() -> None:
+    layer = Kinds()
+    layer.train()
+    for form in (moved(layer, 1), lent_moved(layer), lent_wide(layer), wide(layer)):
+        assert form.lock is layer.lock and form.body.lock is layer.body.lock
+        assert not form.training and not form.body.training
+    assert layer.training
+
+
 def test_weights_come_back_where_a_run_fails() -> None:
     layer = built()
     before = weights(layer)
@@ -100,6 +184,35 @@ def test_a_twin_in_float64_gives_what_a_copy_gives_and_holds_no_parameter_of_its
     assert str(twin.norm._mean.dtype) == "paddle.float64" and str(layer.norm._mean.dtype) == "paddle.float32"
     assert [id(parameter) for parameter in twin.parameters()] == [id(parameter) for parameter in layer.parameters()]
     assert str(twin.body.weight.dtype) == "paddle.float64" and str(layer.body.weight.dtype) == "paddle.float32"
+
+
+class Scaled(Tied):
+    """It has a weight and buffers itself, not only in its sublayers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = self.create_parameter([300], default_initializer=paddle.nn.initializer.Constant(0.1))
+        self.register_buffer("gain", paddle.full([1], 0.1, "float32"))
+        self.register_buffer("order", paddle.arange(300))
+
+    def forward(self, ids: Any) -> Any:
+        return (self.table(ids) * self.scale * self.gain).index_select(self.order, axis=1)
+
+
+def test_of_a_twin_in_float64_float_buffers_are_wide_and_the_layer_itself_is_not_touched() -> None:
+    layer = built(Scaled)
+    layer.train()
+    before = weights(layer)
+    twin = lent_wide(layer)
+    assert str(twin.gain.dtype) == "paddle.float64" and twin.gain.numpy()[0] == np.float64(np.float32(0.1))
+    assert str(twin.order.dtype) == "paddle.int64" and str(twin.calls.dtype) == "paddle.float64"
+    assert str(twin.scale.dtype) == "paddle.float64" and not twin.training and not twin.body.training
+    assert layer.training and {str(value.dtype) for value in layer.parameters()} == {"paddle.float32"}
+    assert str(layer.gain.dtype) == "paddle.float32" and layer.calls.numpy()[0] == 0
+    assert all(np.array_equal(bits(own), bits(value)) for own, value in zip(weights(layer), before, strict=True))
+    ids = paddle.to_tensor(IDS["ids"])
+    with paddle.no_grad():
+        assert np.array_equal(twin(ids).numpy(), wide(layer)(ids).numpy())
 
 
 def asked(oracle: Oracle) -> tuple[Any, ...]:
