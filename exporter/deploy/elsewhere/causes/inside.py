@@ -14,8 +14,8 @@ from exporter.deploy.elsewhere.inside import Computed, computed_from, values_ins
 
 #: The largest finite number of float16.
 _LARGEST_HALF = 65504.0
-#: Scores that differ by less of their size are equal but for rounding.
-_TIE = 1e-5
+#: Scores that differ by less of their size are equal to an engine that computes in float16.
+_TIE = 2.0**-10
 #: The share of places in which infinities and NaN have to agree.
 _AGREE = 0.9
 
@@ -98,5 +98,7 @@ def _ties(truth: Array, got: Array, values: TensorMap) -> Iterator[Explained]:
             gap = along[places, own.astype("int64")] - along[places, labels.astype("int64")]
             if (gap <= _TIE * np.abs(along).max()).all():
                 count = int(differ.sum())
-                yield Explained("argmax of ties", f"{count} labels differ where two scores of {name} are equal", NEAR)
+                yield Explained(
+                    "argmax of ties", f"{count} labels differ where two scores of {name} are as good as equal", NEAR
+                )
                 return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput, promised
 from exporter.base.tensors import Array
 from exporter.deploy.elsewhere.answers import Fault
 from exporter.deploy.elsewhere.causes.near import NEAR, Explained, explains, score
@@ -28,7 +29,7 @@ class Wrong:
     """A wrong answer: its case and output, and all answers of its case by the names that they came under.
 
     `places` are the bundle's names of the outputs in the order of their numbers, `names` those of the answers.
-    `previous` are the cases in the order in which they were asked, up to this one.
+    `previous` are the cases that were asked before it, in their order, and `others` those behind it.
     """
 
     case: GoldenCase
@@ -82,7 +83,7 @@ def _unread(fault: Fault | None) -> Iterator[Explained]:
     if fault is None or fault.missing:
         yield Explained("missing", "the answer was never written" if fault is None else fault.reason, 0.0)
     else:
-        yield Explained("truncated" if "truncated" in fault.reason else "unreadable", fault.reason, 0.0)
+        yield Explained("truncated" if re.search("truncated|EOF", fault.reason) else "unreadable", fault.reason, 0.0)
 
 
 def _renamed(wrong: Wrong) -> Iterator[Explained]:
@@ -120,7 +121,7 @@ def _another(wrong: Wrong, got: Array) -> Iterator[Explained]:
     yield from _swapped(wrong)
     before = score(wrong.truth, got)
     earlier = [case.name for case in wrong.previous]
-    for case in (*reversed(wrong.previous), *wrong.others):
+    for case in (*reversed(wrong.previous), *(case for case in wrong.others if promised(case.name))):
         golden = case.outputs[wrong.output]
         if case.name == wrong.case.name or golden.index is not None or golden.partial is not None:
             continue
