@@ -20,6 +20,7 @@ from exporter.base.tensors import Array
 from exporter.base.words import plain
 from exporter.bundle.open import Bundle, open_bundle, released_spec
 from exporter.bundle.received import ANYBODY, Receiver, unvouched
+from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_of
 from exporter.deploy.elsewhere.answers import Answers, Fault, due_of, read_answers
 from exporter.deploy.elsewhere.cases import Wanted, chosen
@@ -27,13 +28,16 @@ from exporter.deploy.elsewhere.causes.find import Cause, find_cause
 from exporter.deploy.elsewhere.causes.inputs import Runs
 from exporter.deploy.elsewhere.causes.outputs import Wrong
 from exporter.deploy.elsewhere.kit import variant_of
+from exporter.deploy.elsewhere.layers import judge_layers, smallest
 from exporter.export.lower.convert import PRECISIONS
 from exporter.process.workers import Setting
+from exporter.prove.compare.golden import input_shapes
 from exporter.prove.harness import Result, judge_results
 from exporter.prove.judge.judge import PROOFS
 from exporter.prove.judge.report import Report, weights_note
 from exporter.prove.proofs.base import Harness, Subject
 from exporter.prove.proofs.promises import Promise, is_exact, over_cases
+from exporter.prove.root_cause.witness import Witnesses
 from exporter.prove.verdict.blame import Blame
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 from exporter.prove.verdict.plan import ENGINES, Run
@@ -51,7 +55,8 @@ _MOST_ENGINE = 120
 class Wish:
     """What is judged, and how: the folder of answers, what the verifier calls the engine, and the precision.
 
-    `wanted` narrows the cases as the kit was narrowed; `variant` is the one that the kit carries.
+    `wanted` narrows the cases as the kit was narrowed; `variant` is the one that the kit carries. With `layers` its
+    intermediate values are judged too, and with the folder `source` of the model's code the line is named.
     """
 
     answers: Path
@@ -75,7 +80,9 @@ def judge_elsewhere(folder: Path, wish: Wish, setting: Setting, receiver: Receiv
     spec, refused = receiver.judged_by(released_spec(bundle))
     name = variant_of(bundle.manifest, wish.variant)
     run = _run(bundle, name, wish)
-    subject = subject_of(bundle, _with_precision(spec, run.precision), "cpu", no_source="nothing of it runs here")
+    source = source_in(wish.source, bundle.manifest.provenance, spec)
+    setting = setting.importing(source.folder)
+    subject = subject_of(bundle, _with_precision(spec, run.precision), "cpu", source.checkpoint, source.absent)
     asked = chosen(subject.recorded, wish.wanted)
     if str(wish.wanted):
         subject = replace(subject, missing=())
@@ -90,11 +97,11 @@ def judge_elsewhere(folder: Path, wish: Wish, setting: Setting, receiver: Receiv
     report = _report(bundle, subject, waived(verdict, spec.waivers, today), (run, answers))
     later = (*expired(spec.waivers, today), *unaccepted(verdict, refused, today), *unvouched(bundle, receiver))
     report = replace(report, notes=(*report.notes, *later))
-    if report.verdict.passed:
-        return report
-    wrongs = list(_wrongs(harness, verdict, asked, (run, answers)))
-    cause = find_cause(wrongs, _runs(harness, name, setting), _lower_precision(wrongs, run))
-    return _blamed(report, run, cause)
+    runs = _runs(harness, name, setting)
+    if not report.verdict.passed:
+        wrongs = list(_wrongs(harness, verdict, asked, (run, answers)))
+        report = _blamed(report, run, find_cause(wrongs, runs, _lower_precision(wrongs, run)))
+    return _with_layers(report, harness, asked, (wish, runs)) if wish.layers else report
 
 
 def _run(bundle: Bundle, name: str, wish: Wish) -> Run:
@@ -205,6 +212,28 @@ def _runs(harness: Harness, name: str, setting: Setting) -> Runs | None:
         if engine in ENGINES.names() and ENGINES[engine].runs(artifact.format, artifact.precision)
     ]
     return Runs(harness.bench, name, able[0], setting) if able else None
+
+
+def _with_layers(
+    report: Report, harness: Harness, asked: Sequence[tuple[int, GoldenCase]], measured: tuple[Wish, Runs | None]
+) -> Report:
+    """The report with own and inherited errors of what lies inside.
+
+    Raises:
+        UsageError: no intermediate value came, or nothing here runs the variant.
+    """
+    wish, runs = measured
+    if runs is None:
+        raise UsageError("no engine here runs the kit's variant, so layers cannot be judged", where="--layers")
+    setting = runs.setting
+    setting.say("telling own errors from inherited ones")
+    case = smallest(asked, input_shapes(harness.bench.golden))
+    run = harness.runs[0]
+    claim = Claim(run.format, run.precision, run.engine, case[1].name, next(iter(case[1].outputs)))
+    witnesses = Witnesses(harness.bench, setting) if wish.source is not None else None
+    layers = judge_layers(wish.answers, case, runs, claim, witnesses)
+    blames = (*report.blames, *([layers.blame] if layers.blame else []))
+    return replace(report, notes=(*report.notes, *layers.notes), blames=blames)
 
 
 def _wrongs(
