@@ -116,7 +116,8 @@ class Oracle:
     tied: frozenset[str] = frozenset()
     #: What copies gave before :meth:`ask`, by the copy (none is the one in float64) and the inputs.
     _ahead: dict[tuple[_Form | None, str], dict[str, Array] | None] = field(default_factory=dict)
-    _partial: bool = False
+    #: Whether rows of the case that is asked may have no answer.
+    _partial: bool = field(init=False)
 
     def ahead(self, cases: Iterable[TensorMap]) -> None:
         """Run copies that share a place on all these inputs, so that each is made once, and not for every case."""

@@ -21,6 +21,7 @@ from exporter.prove.goldens.copies import moved as moved_copy
 from exporter.prove.goldens.copies import wide
 from exporter.prove.goldens.float64 import lifted
 from exporter.prove.goldens.oracle import Truth, _Around, _moved_inputs, make_oracle
+from exporter.prove.goldens.positions import exact_positions
 from exporter.prove.goldens.truth import UNTOLD, measured
 
 
@@ -161,6 +162,70 @@ def test_a_copy_that_refuses_some_inputs_ahead_says_so_when_it_is_asked() -> Non
     oracle.ahead([inputs])
     with pytest.raises(EngineRefused):
         oracle.ask(inputs)
+
+
+def test_of_a_small_layer_nothing_is_run_ahead() -> None:
+    oracle = make_oracle(Counted(1), ("x",), ("y",), 0)
+    oracle.ahead([normal(2, 64)])
+    assert Counted.runs == 0 and not oracle._ahead
+
+
+def test_a_copy_is_gone_before_the_next_one_takes_its_place() -> None:
+    place = oracles._Place()
+    seen: list[Any] = []
+
+    def make() -> Any:
+        seen.append((place.of, place.layer))
+        return Weightless()
+
+    first, second = oracles._Form(make, place), oracles._Form(make, place)
+    assert first.layer() is first.layer() is not second.layer()
+    assert seen == [(None, None), (None, None)] and place.of is second
+
+
+def test_a_way_that_was_found_wanting_holds_no_copy() -> None:
+    oracle = make_oracle(Hidden(), ("x",), ("y",), 0)
+    ways = list(oracle.ways)
+    _, truths, _ = oracle.ask(normal(4, 64))
+    assert truths["y"].method.startswith(SPREAD) and not oracle.ways
+    assert [(way.place.of, way.place.layer) for way in ways] == [(None, None)] * 2
+
+
+class Divided(paddle.nn.Layer):
+    """Rows of zeros have no answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = paddle.nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.body(x) / x.abs().sum(axis=-1, keepdim=True).sign()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_of_a_partial_case_the_rows_that_have_an_answer_are_measured(exact: bool) -> None:
+    layer = Divided()
+    layer.eval()
+    inputs = normal(4, 4)
+    inputs["x"][1] = 0
+    oracle = make_oracle(layer, ("x",), ("y",), 0)
+    if not exact:
+        oracle.ways.clear()
+    _, whole, _ = oracle.ask(inputs)
+    _, part, _ = oracle.ask(inputs, partial=True)
+    assert not np.isfinite(whole["y"].e_ref_max) and 0 < part["y"].e_ref_max < 1e-5
+    assert np.isnan(part["y"].value[1]).all() and np.isfinite(part["y"].value[[0, 2, 3]]).all()
+    assert (part["y"].method == "float64") is exact
+    with paddle.no_grad():
+        truth = wide(layer)(paddle.to_tensor(inputs["x"].astype("float64"))).numpy()[[0, 2, 3]]
+    assert np.array_equal(part["y"].value[[0, 2, 3]], truth) is exact
+
+
+def test_positions_are_exact_in_float64() -> None:
+    """Such as those between which `interpolate` blends, which its kernel computes in float32."""
+    plain, lifting = make_oracle(Weightless(), ("x",), ("y",), 0).ways
+    assert isinstance(plain.around, _Around) and plain.around._contexts == (exact_positions,)
+    assert isinstance(lifting.around, _Around) and lifting.around._contexts == (exact_positions, lifted)
 
 
 def _counted(make: Callable[[], Any], made: list[str], name: str) -> Any:
@@ -403,7 +468,15 @@ def test_inputs_go_to_either_side_as_often() -> None:
 
 @pytest.mark.parametrize(
     ("affordable", "further", "kept"),
-    [(64_000_000, 14, True), (640, 9, True), (130, 2, True), (129, 2, False), (5, 2, False), (1, 2, False)],
+    [
+        (64_000_000, 14, True),
+        (640, 9, True),
+        (130, 2, True),
+        (129, 2, False),
+        (65, 2, False),
+        (60, 2, False),
+        (1, 2, False),
+    ],
 )
 def test_of_a_large_layer_there_are_two_more_copies_made_for_each_case(
     monkeypatch: pytest.MonkeyPatch, affordable: int, further: int, kept: bool
