@@ -47,11 +47,12 @@ def _in_half(model: bytes) -> bytes:
     import onnx
     from onnx import TensorProto, helper
 
-    whole = onnx.load_model_from_string(model)
-    known = {
-        one.name: one.type.tensor_type.elem_type for one in onnx.shape_inference.infer_shapes(whole).graph.value_info
-    }
-    known |= {one.name: one.type.tensor_type.elem_type for one in whole.graph.output}
+    whole, plain = (onnx.load_model_from_string(model) for _ in range(2))
+    typed = [one for one in plain.graph.output if one.type.tensor_type.elem_type]  # what a kit's layers add has no type
+    del plain.graph.output[:]
+    plain.graph.output.extend(typed)
+    values = [*onnx.shape_inference.infer_shapes(plain).graph.value_info, *typed]
+    known = {one.name: one.type.tensor_type.elem_type for one in values}
     nodes = []
     for node in whole.graph.node:
         nodes.append(node)

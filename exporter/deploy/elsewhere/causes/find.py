@@ -20,7 +20,7 @@ from exporter.deploy.elsewhere.causes.outputs import Wrong, causes_of
 T = TypeVar("T")
 #: Wrong answers that are looked into by arithmetic, and by runs of our own.
 _BY_ARITHMETIC, _BY_RUNNING = 64, 6
-#: The share of them that a cause has to explain, to be named before all are tried.
+#: The share of them that a cause has to explain, to be named at all.
 _ENOUGH = 1 / 3
 
 
@@ -48,7 +48,7 @@ def find_cause(wrongs: Sequence[Wrong], runs: Runs | None, lower: Cause | None =
     """Return the likely cause of wrong answers, promised cases first; None where none was found.
 
     What shows in the answers comes first; then `lower`, that they are those of a lower precision; then what runs of our
-    own show, which are left out without `runs`. What explains few of them comes last.
+    own show, which are left out without `runs`. What explains few of them by chance is not named.
     """
     with np.errstate(all="ignore"):  # a stranger's numbers may be of any size
         return _found(wrongs, runs, lower)
@@ -59,25 +59,24 @@ def _found(wrongs: Sequence[Wrong], runs: Runs | None, lower: Cause | None) -> C
     plainest = _most([(wrong, list(causes_of(wrong))) for wrong in ordered[:_BY_ARITHMETIC]])
     if plainest is not None and plainest.name == "all NaN":
         return _by_running(ordered, runs) or plainest
-    if plainest is not None and (plainest.explains_enough or lower is None):
-        return plainest if plainest.explains_enough else _by_running(ordered, runs) or plainest
+    if plainest is not None and plainest.explains_enough:
+        return plainest
     return lower or _by_running(ordered, runs)
 
 
 def _by_running(ordered: Sequence[Wrong], runs: Runs | None) -> Cause | None:
     if runs is None:
         return None
-    some_of, tried = ordered[:_BY_RUNNING], []
     runs.setting.say("looking for the likely cause")
     for look in (causes_inside, causes_by_running):
-        tried.append(_most([(wrong, _tried(partial(look, wrong, runs))) for wrong in some_of]))
-        if (cause := tried[-1]) is not None and cause.explains_enough:
+        cause = _most([(wrong, _tried(partial(look, wrong, runs))) for wrong in ordered[:_BY_RUNNING]])
+        if cause is not None and cause.explains_enough:
             return cause
     fitted: dict[int, list[Explained]] = {}
     for wrong, explained in _tried(partial(causes_by_fit, ordered, runs)):
         fitted.setdefault(id(wrong), []).append(explained)
     found = [(wrong, fitted[id(wrong)]) for wrong in ordered if id(wrong) in fitted]
-    return _most(found) or next((cause for cause in tried if cause is not None), None)
+    return _most(found)
 
 
 def _tried(look: Callable[[], Iterator[T]]) -> list[T]:
