@@ -37,8 +37,8 @@ class Entry:
     """A network by `configs/CONFIG.yml` with these settings over it, called by `layer`.
 
     `size` is the picture's height and width, `side` what each of them is a multiple of; both vary unless `fixed`.
-    `batch` is a number where the model asks for one. `gain` scales the convolutions after which no norm comes: it
-    decides how many boxes pass a threshold.
+    `batch` is a number where the model asks for one. `gain` scales the convolutions after which no norm comes, and
+    `lift` is their bias: they decide how many boxes pass a threshold.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Entry:
     fixed: bool = False
     batch: int | str = "batch"
     gain: float = 1.0
+    lift: float = 0.0
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -120,7 +121,7 @@ def _boxes(transformer: str, **more: Any) -> dict[str, Any]:
     )
 
 
-_YOLOX = _NARROW | {"YOLOXHead": {"nms": _suppressed()}}
+_YOLOX = _NARROW | {"width_mult": 0.25, "YOLOXHead": {"nms": _suppressed(score_threshold=0.57, keep_top_k=100)}}
 _RTDETR = _boxes("RTDETRTransformer", num_denoising=0)
 _RTDETR2 = _boxes("RTDETRTransformerv2", num_denoising=0)
 _MASK_RTDETR = _boxes("MaskRTDETR", num_denoising=0) | {
@@ -163,7 +164,7 @@ _SOLO = _FPN | {
     },
     "SOLOv2MaskHead": {"in_channels": 32, "mid_channels": 32, "out_channels": 16},
 }
-_GFL = _FPN | {"GFLHead": {"conv_feat": _FCOS_FEAT, "nms": _suppressed()}}
+_GFL = _FPN | {"GFLHead": {"conv_feat": _FCOS_FEAT, "nms": _suppressed(score_threshold=0.75)}}
 _PICO = _PLAIN | {
     "eval_size": [96, 96],
     "LCNet": {"scale": 0.35},
@@ -213,7 +214,7 @@ ENTRIES = (
     Entry("PP-TinyPose", "keypoint/tiny_pose/tinypose_128x96", layers.Picture, {}),
     Entry("SSD_MobileNetV1", "ssd/ssd_mobilenet_v1_300_120e_voc", layers.Sized, _PLAIN | _NMS),
     Entry("PP-YOLO_tiny", "ppyolo/ppyolo_tiny_650e_coco", layers.Sized, _PLAIN | _NMS),
-    Entry("YOLOX_nano", "yolox/yolox_nano_300e_coco", layers.Sized, _YOLOX, size=(128, 128)),
+    Entry("YOLOX_nano", "yolox/yolox_nano_300e_coco", layers.Scaled, _YOLOX, size=(128, 128), gain=0.3),
     Entry("DINO_heads", "dino/dino_r50_4scale_1x_coco", layers.Queries, _DINO),
     Entry("Faster-RCNN_FPN", "faster_rcnn/faster_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
     Entry("Cascade-RCNN_FPN", "cascade_rcnn/cascade_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
@@ -223,7 +224,8 @@ ENTRIES = (
         "FCOS",
         "fcos/fcos_r50_fpn_1x_coco",
         layers.Scaled,
-        _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT, "nms": _suppressed()}},
+        _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT, "nms": _suppressed(score_threshold=0.95)}},
+        lift=2.0,  # distances to all four sides, as after training: of boxes without area Paddle's overlap is 0 / 0
     ),
     Entry(
         "ViTPose", "keypoint/vit_pose/vitpose_base_simple_coco_256x192", layers.Joints, _VIT, size=(64, 48), fixed=True
@@ -258,11 +260,11 @@ ENTRIES = (
         _PICO | {"export": {"post_process": True, "nms": False}},
         fixed=True,
     ),
-    Entry("YOLOX_nano_heads", "yolox/yolox_nano_300e_coco", layers.Heads, _YOLOX, size=(128, 128)),
+    Entry("YOLOX_nano_heads", "yolox/yolox_nano_300e_coco", layers.Heads, _YOLOX, size=(128, 128), gain=0.3),
     Entry("PP-YOLO_R18", "ppyolo/ppyolo_r18vd_coco", layers.Heads, _PLAIN),
     Entry("FCOS_heads", "fcos/fcos_r50_fpn_1x_coco", layers.Heads, _FPN | {"FCOSHead": {"fcos_feat": _FCOS_FEAT}}),
     Entry("RetinaNet_heads", "retinanet/retinanet_r50_fpn_1x_coco", layers.Heads, _RETINA),
-    Entry("GFL", "gfl/gfl_r50_fpn_1x_coco", layers.Sized, _GFL),
+    Entry("GFL", "gfl/gfl_r50_fpn_1x_coco", layers.Scaled, _GFL),
     Entry("GFL_heads", "gfl/gfl_r50_fpn_1x_coco", layers.Heads, _GFL),
     Entry("SSDLite_MobileNetV3_heads", "ssd/ssdlite_mobilenet_v3_small_320_coco", layers.Anchors, _PLAIN),
     Entry("BlazeFace_FPN_heads", "face_detection/blazeface_fpn_ssh_1000e", layers.Anchors, _PLAIN | {"num_classes": 1}),
@@ -338,7 +340,7 @@ def _build(entry: Entry) -> Any:
     scale(model, np.random.default_rng(5))
     for last in _last(model):
         last.weight.set_value(last.weight * entry.gain)
-        last.bias.set_value(paddle.zeros_like(last.bias))
+        last.bias.set_value(paddle.full_like(last.bias, entry.lift))
     layer = entry.layer(model)
     layer.eval()
     if entry.batch != "batch":

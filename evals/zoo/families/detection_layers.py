@@ -22,10 +22,10 @@ class Picture(nn.Layer):
 
 
 class Scaled(Picture):
-    """A model that also undoes the scale of the picture."""
+    """A model that also undoes the scale of the picture, and hands on its size without a use for it."""
 
     def forward(self, image, scale_factor):
-        return self.model({"image": image, "scale_factor": scale_factor})
+        return self.model({"image": image, "im_shape": None, "scale_factor": scale_factor})
 
 
 class Sized(Picture):
