@@ -27,6 +27,6 @@ def advice_on(report: Report) -> str:
     for name, cure in _CURES.items():
         if any(reason.startswith(f"likely cause: {name}:") for reason in reasons):
             return cure
-    if any(found.outcome is Outcome.MISSING for _, found in report.rows()):
+    if any(evidence.outcome is Outcome.MISSING for _, evidence in report.rows()):
         return _CURES["missing"]
     return _OTHERWISE

@@ -157,14 +157,14 @@ def read_answers(folder: Path, due: Sequence[Due], outputs: Sequence[str]) -> An
     cases: dict[int, dict[str, Array | Fault]] = {}
     digests = {ABOUT: sha256_file(folder / ABOUT)}
     raw = set()
-    for one in due:
-        name = names[one.output] if one.output < len(names) else f"output {one.output}"
-        value, path = read_answer(folder, one)
-        cases.setdefault(one.case, {})[name] = value
+    for answer_due in due:
+        name = names[answer_due.output] if answer_due.output < len(names) else f"output {answer_due.output}"
+        value, path = read_answer(folder, answer_due)
+        cases.setdefault(answer_due.case, {})[name] = value
         if path is not None and not isinstance(value, Fault):
             digests[path.name] = sha256_file(path)
-            raw |= {(one.case, name)} if path.suffix == ".bin" else set()
-    known, count = {one.case for one in due}, len(outputs)
+            raw |= {(answer_due.case, name)} if path.suffix == ".bin" else set()
+    known, count = {answer_due.case for answer_due in due}, len(outputs)
     strange = list(_others(folder))
     for case, output in strange:
         if case in known and output >= count:
@@ -224,7 +224,7 @@ def _bare(path: Path, due: Due, most: int) -> Array:
 
 
 def _guessed(size: int, due: Due) -> str:
-    """What dtype would have the size that came."""
+    """Say what dtype would have the size that came."""
     count = math.prod(due.shape)
     named = [name for name in ("float16", "float32", "float64") if count and size == count * np.dtype(name).itemsize]
     return f": as many as of {named[0]}" if named else ": truncated" if size < due.bytes else ""
@@ -243,10 +243,10 @@ def _others(folder: Path) -> Iterator[tuple[int, int]]:
             yield int(match[1]), int(match[2])
 
 
-def due_of(asked: Sequence[tuple[int, GoldenCase]]) -> list[Due]:
-    """What is due of some cases, with their numbers in the bundle: each of their outputs."""
+def due_of(selected: Sequence[tuple[int, GoldenCase]]) -> list[Due]:
+    """List what is due of some cases, with their numbers in the bundle: each of their outputs."""
     return [
         Due(number, place, output.dtype, output.shape)
-        for number, case in asked
+        for number, case in selected
         for place, output in enumerate(case.outputs.values())
     ]

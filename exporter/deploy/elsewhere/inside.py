@@ -36,7 +36,7 @@ class Computed:
     values: TensorMap
 
 
-def computed_from(runs: Runs, given: TensorMap, *, anew: bool) -> Computed | str:
+def computed_from(runs: Runs, fixed: TensorMap, *, anew: bool) -> Computed | str:
     """Compute the variant's ONNX with values given, in a child; or say why that cannot be done.
 
     With `anew` the values are what each node computes from the given ones; else the file's outputs.
@@ -49,7 +49,7 @@ def computed_from(runs: Runs, given: TensorMap, *, anew: bool) -> Computed | str
         return f"{runs.variant} is no ONNX"
     with scratch() as place:
         values, into = place / "given.safetensors", place / "computed.safetensors"
-        save_scratch(values, {name: np.ascontiguousarray(value) for name, value in given.items()})
+        save_scratch(values, {name: np.ascontiguousarray(value) for name, value in fixed.items()})
         request = GivenRequest(runs.bench.folder / artifact.main, values, into, anew)
         answer = call(compute_given, request, runs.setting.limits, environment=SINGLE_THREAD)
         if answer.refused:

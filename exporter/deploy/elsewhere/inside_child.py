@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from exporter.base.tensors import Array, TensorMap, load, save_scratch
 from exporter.engines.base import EngineRefused, Runnable
@@ -13,6 +13,9 @@ from exporter.engines.kinds.onnxruntime import plugin as onnxruntime
 from exporter.process.job import job
 from exporter.process.scratch import scratch
 from exporter.process.workers import doing
+
+if TYPE_CHECKING:
+    import onnx
 
 #: What the value is called that a node computes from given ones, beside the one that is given for it.
 OWN = "own:"
@@ -60,7 +63,7 @@ def compute_given(request: GivenRequest) -> GivenAnswer:
     model = onnx.load_model(str(request.model))
     nodes = {name: _facts(node) for node in model.graph.node for name in node.output if name in values and node.output}
     outputs = _cut(model, values, anew=request.anew)
-    inputs = tuple(one.name for one in model.graph.input)
+    inputs = tuple(value_info.name for value_info in model.graph.input)
     doing("computing with given values")
     try:
         save_scratch(request.into, _ran(model, values, inputs, outputs))
@@ -69,41 +72,43 @@ def compute_given(request: GivenRequest) -> GivenAnswer:
     return GivenAnswer(nodes)
 
 
-def _facts(node: Any) -> NodeFacts:
+def _facts(node: onnx.NodeProto) -> NodeFacts:
     about = {entry.key: entry.value for entry in node.metadata_props}
     reads = tuple(name for name in node.input if name)
     return NodeFacts(node.op_type, node.name, about.get("sublayer", ""), about.get("pir_operator", ""), reads)
 
 
-def _cut(model: Any, values: TensorMap, *, anew: bool) -> tuple[str, ...]:
+def _cut(model: onnx.ModelProto, values: TensorMap, *, anew: bool) -> tuple[str, ...]:
     """Make inputs of the given values; return the names of the outputs."""
     from onnx import ValueInfoProto, helper
 
     graph = model.graph
-    before = [one.name for one in graph.output]
-    made = []
+    before = [value_info.name for value_info in graph.output]
+    cut = []
     for node in graph.node:
         for place, name in enumerate(node.output):
             if name in values:
                 node.output[place] = f"{OWN}{name}"
-                made.append(name)
-    known = {one.name for one in graph.input}
-    stored = {one.name for one in graph.initializer}
+                cut.append(name)
+    known = {value_info.name for value_info in graph.input}
+    stored = {value_info.name for value_info in graph.initializer}
     for name, value in values.items():
-        if name not in known and name not in stored and name in made:
+        if name not in known and name not in stored and name in cut:
             graph.input.append(
                 helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
             )
     del graph.output[:]
     names = (
-        [f"{OWN}{name}" for name in made] if anew else [f"{OWN}{name}" if name in values else name for name in before]
+        [f"{OWN}{name}" for name in cut] if anew else [f"{OWN}{name}" if name in values else name for name in before]
     )
     graph.output.extend(ValueInfoProto(name=name) for name in names)
     del graph.value_info[:]
     return tuple(names)
 
 
-def _ran(model: Any, values: TensorMap, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> dict[str, Array]:
+def _ran(
+    model: onnx.ModelProto, values: TensorMap, inputs: tuple[str, ...], outputs: tuple[str, ...]
+) -> dict[str, Array]:
     with scratch() as place:
         (place / "model.onnx").write_bytes(model.SerializeToString())
         with onnxruntime.open(Runnable("onnx", place, "model.onnx", inputs, outputs), "cpu") as session:

@@ -83,15 +83,15 @@ def judge_elsewhere(folder: Path, wish: Wish, setting: Setting, receiver: Receiv
     source = source_in(wish.source, bundle.manifest.provenance, spec)
     setting = setting.importing(source.folder)
     subject = subject_of(bundle, _with_precision(spec, run.precision), "cpu", source.checkpoint, source.absent)
-    asked = chosen(subject.recorded, wish.wanted)
+    selected = chosen(subject.recorded, wish.wanted)
     if str(wish.wanted):
         subject = replace(subject, missing=())
-    bench = replace(subject.bench(), cases=tuple(case for _, case in asked), controls=subject.recorded)
+    bench = replace(subject.bench(), cases=tuple(case for _, case in selected), controls=subject.recorded)
     harness = Harness(subject, bench, (run,), setting)
     setting.say(f"judging the answers of {plain(wish.engine)}")
-    answers = _of_this_bundle(read_answers(wish.answers, due_of(asked), bench.outputs), bundle, wish)
+    answers = _of_this_bundle(read_answers(wish.answers, due_of(selected), bench.outputs), bundle, wish)
     with np.errstate(all="ignore"):  # a stranger's numbers may be of any size
-        evidence = _evidence(harness, run, asked, answers)
+        evidence = _evidence(harness, run, selected, answers)
     verdict = Verdict(_plan(harness), evidence, str(wish.wanted), objections(bundle))
     today = datetime.now(timezone.utc).date()
     report = _report(bundle, subject, waived(verdict, spec.waivers, today), (run, answers))
@@ -99,13 +99,13 @@ def judge_elsewhere(folder: Path, wish: Wish, setting: Setting, receiver: Receiv
     report = replace(report, notes=(*report.notes, *later))
     runs = _runs(harness, name, setting)
     if not report.verdict.passed:
-        wrongs = list(_wrongs(harness, verdict, asked, (run, answers)))
+        wrongs = list(_wrongs(harness, verdict, selected, (run, answers)))
         report = _blamed(report, run, find_cause(wrongs, runs, _lower_precision(wrongs, run)))
-    return _with_layers(report, harness, asked, (wish, runs)) if wish.layers else report
+    return _with_layers(report, harness, selected, (wish, runs)) if wish.layers else report
 
 
 def _run(bundle: Bundle, name: str, wish: Wish) -> Run:
-    """What the claims are about: the kit's variant, in the precision that the verifier names, on this engine."""
+    """Return what the claims are about: the kit's variant, in the precision that the verifier names, on this engine."""
     variant = bundle.manifest.variants[name]
     precision = wish.precision or variant.precision
     if precision != "fp32" and precision not in PRECISIONS.names():
@@ -127,10 +127,10 @@ def _with_precision(spec: Spec, precision: str) -> Spec:
 
 def _of_this_bundle(answers: Answers, bundle: Bundle, wish: Wish) -> Answers:
     """Raises UsageError where answers say that they are another bundle's."""
-    said = answers.about.bundle
-    if said is not None and said.removeprefix("sha256:") != bundle.manifest.digest:
+    text = answers.about.bundle
+    if text is not None and text.removeprefix("sha256:") != bundle.manifest.digest:
         raise UsageError(
-            f"answers the kit of another bundle, {plain(said)[:80]}; this one is {bundle.manifest.digest}",
+            f"answers the kit of another bundle, {plain(text)[:80]}; this one is {bundle.manifest.digest}",
             where=str(wish.answers),
             hint="judge them by that bundle, or run the kit of this one",
         )
@@ -143,11 +143,11 @@ def _plan(harness: Harness) -> frozenset[Claim]:
 
 
 def _evidence(
-    harness: Harness, run: Run, asked: Sequence[tuple[int, GoldenCase]], answers: Answers
+    harness: Harness, run: Run, selected: Sequence[tuple[int, GoldenCase]], answers: Answers
 ) -> dict[Claim, Evidence]:
     results: list[Result] = []
     faults: dict[Claim, Fault] = {}
-    for number, case in asked:
+    for number, case in selected:
         answered = answers.cases[number]
         results.append(
             (case, {name: value for name, value in answered.items() if isinstance(value, np.ndarray)}, ("", None))
@@ -160,11 +160,12 @@ def _evidence(
         if claim in evidence:
             evidence[claim] = Evidence(Outcome.MISSING, fault.reason, stage="load")
     evidence |= _promises(harness, run, evidence)
-    return {claim: replace(found, provider=ELSEWHERE, device=answers.about.device) for claim, found in evidence.items()}
+    device = answers.about.device
+    return {claim: replace(proof, provider=ELSEWHERE, device=device) for claim, proof in evidence.items()}
 
 
 def _promises(harness: Harness, run: Run, evidence: dict[Claim, Evidence]) -> Iterator[tuple[Claim, Evidence]]:
-    """What a budget of low precision says over all promised cases."""
+    """Judge what a budget of low precision says over all promised cases."""
     if run.precision == "fp32":
         return
     budget = harness.promised(run.precision)
@@ -178,7 +179,7 @@ def _promises(harness: Harness, run: Run, evidence: dict[Claim, Evidence]) -> It
 
 def _report(bundle: Bundle, subject: Subject, verdict: Verdict, measured: tuple[Run, Answers]) -> Report:
     run, answers = measured
-    said, spec = about(bundle.manifest, digest=bundle.manifest.digest), subject.spec
+    facts, spec = about(bundle.manifest, digest=bundle.manifest.digest), subject.spec
     whose = answers.about
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
     notes = [f"{run.variant}/{run.engine}: {ELSEWHERE}, {whose}; sha256 of the answers {answers.sha256}"]
@@ -189,21 +190,21 @@ def _report(bundle: Bundle, subject: Subject, verdict: Verdict, measured: tuple[
         )
     if whose.inputs is not None and whose.inputs != tuple(spec.inputs):
         notes.append(f"the inputs were fed in the order {', '.join(map(plain, whose.inputs))}")
-    untrained = [note] if (note := weights_note(spec, said.notes)) else []
+    untrained = [note] if (note := weights_note(spec, facts.notes)) else []
     return Report(
-        name=said.name,
-        version=said.version,
+        name=facts.name,
+        version=facts.version,
         verdict=verdict,
         budget=spec.budget,
-        notes=(*narrowed, *notes, *answers.notes, *untrained, *said.notes),
+        notes=(*narrowed, *notes, *answers.notes, *untrained, *facts.notes),
         waivers=tuple(waiver.model_dump(mode="json") for waiver in spec.waivers),
-        digest=said.digest,
-        methods=said.methods,
+        digest=facts.digest,
+        methods=facts.methods,
     )
 
 
 def _runs(harness: Harness, name: str, setting: Setting) -> Runs | None:
-    """What runs the kit's variant here, to try causes; None where no engine is known that does."""
+    """Return what runs the kit's variant here, to try causes; None where no engine is known that does."""
     artifact = harness.subject.artifacts[name]
     known = [*harness.spec.engines, "onnxruntime"]
     able = [
@@ -215,7 +216,7 @@ def _runs(harness: Harness, name: str, setting: Setting) -> Runs | None:
 
 
 def _with_layers(
-    report: Report, harness: Harness, asked: Sequence[tuple[int, GoldenCase]], measured: tuple[Wish, Runs | None]
+    report: Report, harness: Harness, selected: Sequence[tuple[int, GoldenCase]], measured: tuple[Wish, Runs | None]
 ) -> Report:
     """The report with own and inherited errors of what lies inside.
 
@@ -227,7 +228,7 @@ def _with_layers(
         raise UsageError("no engine here runs the kit's variant, so layers cannot be judged", where="--layers")
     setting = runs.setting
     setting.say("telling own errors from inherited ones")
-    case = smallest(asked, input_shapes(harness.bench.golden))
+    case = smallest(selected, input_shapes(harness.bench.golden))
     run = harness.runs[0]
     claim = Claim(run.format, run.precision, run.engine, case[1].name, next(iter(case[1].outputs)))
     witnesses = Witnesses(harness.bench, setting) if wish.source is not None else None
@@ -237,27 +238,27 @@ def _with_layers(
 
 
 def _wrongs(
-    harness: Harness, verdict: Verdict, asked: Sequence[tuple[int, GoldenCase]], measured: tuple[Run, Answers]
+    harness: Harness, verdict: Verdict, selected: Sequence[tuple[int, GoldenCase]], measured: tuple[Run, Answers]
 ) -> Iterator[Wrong]:
     """Every answer that is not right, in the order of the cases."""
     run, answers = measured
     places = tuple(output.name for output in harness.subject.outputs)
     names = answers.about.outputs or places
-    cases = [case for _, case in asked]
+    cases = [case for _, case in selected]
     low = {
         claim.output
         for claim in verdict.plan
         if claim.kind in ("snr_db", "top1") and verdict.of(claim).outcome is not Outcome.MATCH
     }
-    for at, (number, case) in enumerate(asked):
+    for at, (number, case) in enumerate(selected):
         for name in case.outputs:
-            found = verdict.of(Claim(run.format, run.precision, run.engine, case.name, name))
-            if found.outcome in (Outcome.MISMATCH, Outcome.MISSING) or (name in low and found.outcome is Outcome.MATCH):
+            proof = verdict.of(Claim(run.format, run.precision, run.engine, case.name, name))
+            if proof.outcome in (Outcome.MISMATCH, Outcome.MISSING) or (name in low and proof.outcome is Outcome.MATCH):
                 yield Wrong(case, name, answers.cases[number], places, names, tuple(cases[:at]), tuple(cases[at + 1 :]))
 
 
 def _lower_precision(wrongs: Sequence[Wrong], run: Run) -> Cause | None:
-    """Whether answers that float32's rule refuses would keep the budget of a lower precision."""
+    """Tell whether answers that float32's rule refuses would keep the budget of a lower precision."""
     if run.precision != "fp32":
         return None
     pairs = [(wrong.truth, wrong.got) for wrong in wrongs if wrong.truth.dtype.kind == "f" and _whole(wrong)]
@@ -268,8 +269,8 @@ def _lower_precision(wrongs: Sequence[Wrong], run: Run) -> Cause | None:
     for precision in ("fp16", "int8"):
         wanted = PRECISIONS[precision].budget.min_snr_db
         if wanted is not None and reached >= wanted:
-            said = f"it has {reached:.0f} dB, as of {precision}: --precision {precision} judges it by that budget"
-            return Cause("reduced precision", said, tuple(wrong.case.name for wrong in wrongs), len(wrongs))
+            text = f"it has {reached:.0f} dB, as of {precision}: --precision {precision} judges it by that budget"
+            return Cause("reduced precision", text, tuple(wrong.case.name for wrong in wrongs), len(wrongs))
     return None
 
 
@@ -280,7 +281,7 @@ def _whole(wrong: Wrong) -> bool:
 
 def _blamed(report: Report, run: Run, cause: Cause | None) -> Report:
     """The report with the cause in the place of a blame; the stage is the engine, since the file is ours."""
-    failed = [claim for claim, found in report.rows() if found.outcome not in (Outcome.MATCH, Outcome.WAIVED)]
+    failed = [claim for claim, proof in report.rows() if proof.outcome not in (Outcome.MATCH, Outcome.WAIVED)]
     claim = failed[0] if failed else Claim(run.format, run.precision, run.engine)
     reason = str(cause) if cause else "no cause that is known explains it"
     return replace(report, blames=(Blame(claim, "engine" if cause else "", reason),))

@@ -104,15 +104,15 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
     files: dict[str, bytes | Path] = {
         f"model/{Path(path).name}": bundle.folder / path for path in sorted(variant.files)
     }
-    asked: list[KitCase] = []
+    selected: list[KitCase] = []
     for number, case in cases:
         values = recorded_inputs(bundle.folder / GOLDEN, case, [tensor.name for tensor in manifest.inputs])
-        asked.append({"number": number, "name": case, "inputs": []})
+        selected.append({"number": number, "name": case, "inputs": []})
         for place, (tensor, native) in enumerate(zip(manifest.inputs, variant.inputs, strict=True)):
             stem, value = f"inputs/{number}.{place}", values[tensor.name]
             raw, npy = raw_bytes(value), npy_bytes(value)
             files |= {f"{stem}.npy": npy, f"{stem}.bin": raw}
-            asked[-1]["inputs"].append(
+            selected[-1]["inputs"].append(
                 {
                     "name": tensor.name,
                     "native": native,
@@ -124,8 +124,8 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
                 }
             )
     main = f"model/{Path(variant.artifact().main).name}"
-    part: Part = {"model": main, "answers": ANSWERS, "cases": asked, "outputs": _outputs(manifest, variant)}
-    files["model/cases.txt"] = _flat(asked)
+    part: Part = {"model": main, "answers": ANSWERS, "cases": selected, "outputs": _outputs(manifest, variant)}
+    files["model/cases.txt"] = _flat(selected)
     about: dict[str, object] = {
         "schema": 1,
         "bundle": {"name": manifest.name, "version": manifest.version, "digest": manifest.digest},
@@ -137,16 +137,16 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
         **part,
     }
     if layers:
-        inner, own = _layers(bundle, name, asked)
+        inner, own = _layers(bundle, name, selected)
         files |= inner
         about["layers"] = own
     files["kit.json"] = readable_json(about)
     files |= _programs(manifest, variant)
-    files["README.md"] = readme(manifest, variant, name, asked, layers=layers).encode()
+    files["README.md"] = readme(manifest, variant, name, selected, layers=layers).encode()
     return files
 
 
-def _layers(bundle: Bundle, name: str, asked: Sequence[KitCase]) -> tuple[dict[str, bytes | Path], Part]:
+def _layers(bundle: Bundle, name: str, selected: Sequence[KitCase]) -> tuple[dict[str, bytes | Path], Part]:
     """The model that puts out its intermediate values, and what is asked of it: one case."""
     variant = bundle.manifest.variants[name]
     if variant.format != "onnx":
@@ -157,19 +157,19 @@ def _layers(bundle: Bundle, name: str, asked: Sequence[KitCase]) -> tuple[dict[s
         files: dict[str, bytes | Path] = {
             f"layers/{path.name}": path.read_bytes() for path in sorted(place.iterdir()) if path.is_file()
         }
-    case = layer_case(asked)
+    case = layer_case(selected)
     outputs = [_named(native, native, "", []) for native in names]
     files["layers/cases.txt"] = _flat([case])
     return files, {"model": "layers/model.onnx", "answers": LAYERS, "cases": [case], "outputs": outputs}
 
 
-def layer_case(asked: Sequence[KitCase]) -> KitCase:
+def layer_case(selected: Sequence[KitCase]) -> KitCase:
     """The case whose layers are asked for: the first that the spec promises, of the smallest inputs."""
 
     def amount(case: KitCase) -> int:
         return sum(int(np.prod(tensor["shape"])) for tensor in case["inputs"])
 
-    return min(asked, key=lambda case: (":" in case["name"], amount(case), case["number"]))
+    return min(selected, key=lambda case: (":" in case["name"], amount(case), case["number"]))
 
 
 def _outputs(manifest: Manifest, variant: Variant) -> list[NamedTensor]:

@@ -35,7 +35,7 @@ class Cause:
 
     @property
     def explains_enough(self) -> bool:
-        """Whether it explains a good part of the wrong answers."""
+        """Tell whether it explains a good part of the wrong answers."""
         return len(self.cases) >= _ENOUGH * self.looked_into
 
     def __str__(self) -> str:
@@ -75,22 +75,22 @@ def _by_running(ordered: Sequence[Wrong], runs: Runs | None) -> Cause | None:
     fitted: dict[int, list[Explained]] = {}
     for wrong, explained in _tried(partial(causes_by_fit, ordered, runs)):
         fitted.setdefault(id(wrong), []).append(explained)
-    found = [(wrong, fitted[id(wrong)]) for wrong in ordered if id(wrong) in fitted]
-    return _most(found)
+    explained_by = [(wrong, fitted[id(wrong)]) for wrong in ordered if id(wrong) in fitted]
+    return _most(explained_by)
 
 
 def _tried(look: Callable[[], Iterator[T]]) -> list[T]:
-    """What a look finds; nothing where our own engine cannot run so."""
+    """List what a look finds; nothing where our own engine cannot run so."""
     try:
         return list(look())
     except ExporterError:
         return []
 
 
-def _most(found: Sequence[tuple[Wrong, Sequence[Explained]]]) -> Cause | None:
+def _most(explained_by: Sequence[tuple[Wrong, Sequence[Explained]]]) -> Cause | None:
     """The cause that explains most; of equals the one that fits best, and the plainest."""
     votes: dict[str, list[tuple[Wrong, Explained]]] = {}
-    for wrong, causes in found:
+    for wrong, causes in explained_by:
         best: dict[str, Explained] = {}
         for cause in causes:
             if cause.name not in best or cause.score > best[cause.name].score:
@@ -107,4 +107,4 @@ def _most(found: Sequence[tuple[Wrong, Sequence[Explained]]]) -> Cause | None:
     name = max(votes, key=rank)
     cases = tuple(dict.fromkeys(f"{wrong.case.name}/{wrong.output}" for wrong, _ in votes[name]))
     sentence = max((cause for _, cause in votes[name]), key=lambda cause: cause.score).sentence
-    return Cause(name, sentence, cases, len(found))
+    return Cause(name, sentence, cases, len(explained_by))

@@ -114,8 +114,8 @@ def _fitted(fit: _Fit, value: Array) -> tuple[Array, float]:
     channels = value.shape[1] if value.ndim == 4 else 1
     if fits >= NEAR or not 1 < channels <= _MOST_CHANNELS or fit.got.size < _EACH * 2 * channels:
         return best, fits
-    each = fit.solved(np.repeat(best, channels))
-    return each if each[1] > fits else (best, fits)
+    by_channel = fit.solved(np.repeat(best, channels))
+    return by_channel if by_channel[1] > fits else (best, fits)
 
 
 def _can_be_fitted(wrong: Wrong) -> bool:

@@ -57,11 +57,12 @@ class Runs:
         with scratch() as place:
             golden, into = place / "fed.safetensors", place / "outputs"
             into.mkdir()
-            tensors = {f"{name}/input/{key}": each[key] for name, each in zip(names, fed, strict=True) for key in each}
+            cases = zip(names, fed, strict=True)
+            tensors = {f"{name}/input/{key}": case[key] for name, case in cases for key in case}
             save_scratch(golden, tensors)
             ready = runnable(artifact, self.bench.folder)
-            cases = tuple(EngineCase(name, name) for name in names)
-            EngineJob(self.engine, ready, golden, cases).run(into, self.setting)
+            due = tuple(EngineCase(name, name) for name in names)
+            EngineJob(self.engine, ready, golden, due).run(into, self.setting)
             results = [_read(into / f"{number}.safetensors") for number in range(len(fed))]
         ours = dict(zip(artifact.outputs, self.bench.outputs, strict=True))
         return [{ours.get(name, name): value for name, value in result.items()} for result in results]
@@ -89,10 +90,10 @@ def _ways(inputs: TensorMap) -> Iterator[Changed]:
     for name, value in inputs.items():
         for cause, sentence, change in _changes(value):
             yield Changed(cause, f"as if {name} were {sentence}", {**inputs, name: fitting(change(value), value)})
-    for one, other in itertools.combinations(inputs, 2):
-        if (inputs[one].shape, inputs[one].dtype) == (inputs[other].shape, inputs[other].dtype):
-            swapped = {**inputs, one: inputs[other], other: inputs[one]}
-            yield Changed("order of inputs", f"as if {one} and {other} were fed in each other's place", swapped)
+    for first, second in itertools.combinations(inputs, 2):
+        if (inputs[first].shape, inputs[first].dtype) == (inputs[second].shape, inputs[second].dtype):
+            swapped = {**inputs, first: inputs[second], second: inputs[first]}
+            yield Changed("order of inputs", f"as if {first} and {second} were fed in each other's place", swapped)
 
 
 def fitting(changed: Array, value: Array) -> Array:
@@ -102,7 +103,7 @@ def fitting(changed: Array, value: Array) -> Array:
 
 
 def _changes(value: Array) -> Iterator[tuple[str, str, Change]]:
-    """What a front end may make of one input, in the plain order: layout, colours, scale, nothing at all."""
+    """List what a front end may make of one input, in the plain order: layout, colours, scale, nothing at all."""
     if value.ndim == 4:
         rows, channels, height, width = value.shape
         nhwc, nchw = (rows, height, width, channels), (rows, width, channels, height)

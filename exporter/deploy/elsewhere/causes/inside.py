@@ -46,18 +46,18 @@ def _overflow(wrong: Wrong, got: Array, values: TensorMap, runs: Runs) -> Iterat
     if not beyond:
         return
     first, largest = next((name, float(np.abs(value).max())) for name, value in beyond.items())
-    said = f"the value {first} reaches {largest:.3g}, and float16 ends at {_LARGEST_HALF:g}"
+    sentence = f"the value {first} reaches {largest:.3g}, and float16 ends at {_LARGEST_HALF:g}"
     inputs = {name: values[name] for name in runs.bench.inputs}
     for limit in (np.inf, _LARGEST_HALF):
-        given = {name: _limited(value, limit) for name, value in {**beyond, **inputs}.items()}
-        computed = computed_from(runs, given, anew=False)
+        limited = {name: _limited(value, limit) for name, value in {**beyond, **inputs}.items()}
+        computed = computed_from(runs, limited, anew=False)
         if isinstance(computed, Computed) and wrong.output in computed.values:
             fits = _alike(computed.values[wrong.output], got)
             if fits is not None:
-                yield Explained("fp16 overflow", said, fits)
+                yield Explained("fp16 overflow", sentence, fits)
                 return
     if not np.isfinite(got).all():
-        yield Explained("fp16 overflow", f"{said}; the answer is not finite", 0.0)
+        yield Explained("fp16 overflow", f"{sentence}; the answer is not finite", 0.0)
 
 
 def _limited(value: Array, limit: float) -> Array:

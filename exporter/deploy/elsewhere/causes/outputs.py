@@ -42,7 +42,7 @@ class Wrong:
 
     @property
     def expected(self) -> GoldenOutput:
-        """What it should be."""
+        """The golden: its truth, dtype and shape."""
         return self.case.outputs[self.output]
 
     @property
@@ -52,7 +52,7 @@ class Wrong:
 
     @property
     def got(self) -> Array | Fault | None:
-        """What came under its name."""
+        """The answer under its name."""
         return self.answers.get(self.output)
 
 
@@ -270,5 +270,5 @@ def _out_of_range(wrong: Wrong, got: Array) -> Iterator[Explained]:
     else:
         return
     if fits >= NEAR:
-        said = f"{int(beyond.sum())} numbers are beyond {_LARGEST_HALF:g}, and came as infinity or as that"
-        yield Explained("fp16 overflow", said, fits)
+        sentence = f"{int(beyond.sum())} numbers are beyond {_LARGEST_HALF:g}, and came as infinity or as that"
+        yield Explained("fp16 overflow", sentence, fits)
