@@ -252,6 +252,7 @@ def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setti
         with calibration(spec, setting) as samples:
             conversion = convert_and_compare(spec, checkpoint, draft, setting, samples, observed(spec))
         converted = Hashed.of(draft)
+        setting = setting.grown(sum(file.size for file in converted.files.values()))
         content = contents(spec, conversion, converted.files, checkpoint, metric)
         exported = Exported.converted(draft, conversion)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
@@ -339,7 +340,8 @@ def verify(  # noqa: PLR0913 - what a receiver decides comes one by one
     manifest: Content = bundle.manifest
     spec, unaccepted = receiver.judged_by(released_spec(bundle))
     source = source_in(code, manifest.provenance, spec)
-    folder, setting = folder.absolute() if source.folder else folder, setting.importing(source.folder)
+    folder = folder.absolute() if source.folder else folder
+    setting = setting.importing(source.folder).grown(sum(file.size for file in bundle.manifest.files.values()))
     if narrowing.engines:
         runs = plan_some(narrowing.engines, spec.variants(), not source.absent)
     else:

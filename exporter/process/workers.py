@@ -83,6 +83,10 @@ class Beyond:
     megabytes: int
 
 
+#: A child may take so long for each gigabyte of a bundle: to record the goldens of 7.5 GB took 146 s on a quiet machine.
+SECONDS_A_GIGABYTE = 100.0
+
+
 @dataclass(frozen=True)
 class Limits:
     """`seconds` of processor time or of sleep, and `megabytes` of resident memory, children of the child included.
@@ -126,6 +130,11 @@ class Setting:
     def importing(self, code: Path | None) -> Setting:
         """The same for children that may import from the folder `code`, or from none."""
         return replace(self, limits=replace(self.limits, code=code))
+
+    def grown(self, size: int) -> Setting:
+        """The same for a bundle of that many bytes: of a large one a child gets more time, unless somebody has set it."""
+        seconds = max(self.limits.seconds, size / 1e9 * SECONDS_A_GIGABYTE)
+        return replace(self, limits=replace(self.limits, seconds=seconds)) if self.follows_costs else self
 
     def at_once(self, megabytes: int) -> int:
         """How many children that take so much memory each may run at once."""

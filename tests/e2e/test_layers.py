@@ -59,7 +59,7 @@ def test_where_pir_cannot_be_traced_the_refusal_says_that_a_legacy_trace_goes_th
     assert refused.value.hint.startswith("write pdmodel alone (`formats: [pdmodel]`)")
 
 
-@pytest.mark.parametrize("name", ["OfPyLayers", "Dtypes", "ByName"])
+@pytest.mark.parametrize("name", ["OfPyLayers", "Dtypes", "ByName", "Unread"])
 def test_what_stock_exports_rightly_passes(name: str, tmp_path: Path) -> None:
     by_name = {**X, "gain": {"dtype": "float32", "shape": ["batch", 1]}}
     report = proven(spec_of(name, inputs=by_name if name == "ByName" else X), tmp_path)

@@ -31,6 +31,17 @@ class Returned(nn.Layer):
         }
 
 
+class Unread(nn.Layer):
+    """Has weights that its forward does not read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return x * 2.0 + 1.0
+
+
 class Saved(PyLayer):  # type: ignore[misc]  # Paddle has no types
     """Keeps its result for the gradient, and takes an argument by name."""
 

@@ -26,7 +26,7 @@ from exporter.base.errors import (
 )
 from exporter.process import usage
 from exporter.process.answers import MOST_SAID
-from exporter.process.workers import PADDLE, Limits, call
+from exporter.process.workers import PADDLE, Limits, Setting, call
 from tests import children
 from tests.command import PATIENCE, ROOT, environment
 
@@ -401,3 +401,14 @@ def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp
     answer = call(children.run_onnx, {}, environment={"HOME": str(home), "XDG_CACHE_HOME": None})
     assert answer == {"ran": True}
     assert list(home.rglob("*")) == []
+
+
+@pytest.mark.parametrize(("gigabytes", "seconds"), [(0, 300), (3, 300), (7.5, 750), (18, 1800)])
+def test_a_large_bundle_gives_its_children_more_time_unless_somebody_has_set_it(
+    gigabytes: float, seconds: float
+) -> None:
+    plain = Setting(Limits(seconds=300, megabytes=7))
+    grown = plain.grown(int(gigabytes * 1e9))
+    assert grown.limits == replace(plain.limits, seconds=seconds)
+    fixed = replace(plain, follows_costs=False)
+    assert fixed.grown(int(gigabytes * 1e9)) == fixed

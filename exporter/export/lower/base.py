@@ -43,7 +43,7 @@ class Artifact:
 
     `inputs` and `outputs` are in the order of the spec, `native_outputs` in the order of the file; the names are the
     same, since the writer gives the program ours. `details` holds what was asked and what became of it
-    (opset, writer's version, `stateless` where the layer has neither parameters nor buffers), `weights` the digest of
+    (opset, writer's version, `stateless` where the program reads no tensor of the layer), `weights` the digest of
     each tensor that the files store, by the file's name for it. `origins` is the layer's own name for each stored
     tensor that the writer took over as it was.
     """

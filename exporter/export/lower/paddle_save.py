@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.base.errors import ModelError
+from exporter.base.readers import read
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.traced import Traced
 from exporter.export.trace.unread import unread
 
 
 def save(traced: Traced, into: Path, suffix: str) -> None:
-    """Write `model{suffix}` and `model.pdiparams`; a layer without parameters leaves only the first.
+    """Write `model{suffix}` and `model.pdiparams`; a program that reads no parameter leaves only the first.
 
     Raises:
         ModelError: Paddle cannot write the program, or wrote another format than was asked for; an input is not used.
@@ -32,7 +33,8 @@ def save(traced: Traced, into: Path, suffix: str) -> None:
     # A pickle that only names the parameters; nothing needs it, and a bundle holds no pickles.
     (into / "model.pdiparams.info").unlink(missing_ok=True)
     found = {path.name for path in into.iterdir()}
-    if found - {"model.pdiparams"} != {f"model{suffix}"} or (traced.parameters and "model.pdiparams" not in found):
+    alone = found == {f"model{suffix}"} and not read(into / f"model{suffix}").weights
+    if not alone and found != {f"model{suffix}", "model.pdiparams"}:
         raise ModelError(
             f"Paddle wrote {sorted(found)}, not model{suffix} and model.pdiparams",
             where=into.name,

@@ -46,9 +46,21 @@ def test_without_digests_of_the_layer_nothing_is_proven(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["onnx", "pdmodel", "pir"])
 def test_only_a_layer_that_is_said_to_be_stateless_promises_no_tensors(format: str) -> None:
-    """Its files may hold constants, and a filler for the predictor. Of which nothing is said may have been stripped."""
-    for details, parameters, planned in (({"stateless": True}, {}, 0), ({}, {}, 1), ({"stateless": True}, TRAINED, 1)):
-        held = Artifact(format, "fp32", ("m",), ("x",), ("y",), ("y",), details, {"const.1": "of a writer"})
+    """Its files may hold constants, and a filler for the predictor. Of which nothing is said may have been stripped.
+
+    A layer may have tensors that its program does not read; one that a file stores is read.
+    """
+    constant, own = {"const.1": "of a writer"}, {"const.1": "of a writer", "w": TRAINED["layer.a"]}
+    said: dict[str, Any] = {"stateless": True}
+    for details, parameters, weights, planned in (
+        (said, {}, constant, 0),
+        (said, TRAINED, constant, 0),
+        (said, TRAINED, {}, 0),
+        (said, TRAINED, own, 1),
+        ({}, {}, constant, 1),
+        ({}, TRAINED, {}, 1),
+    ):
+        held = Artifact(format, "fp32", ("m",), ("x",), ("y",), ("y",), details, weights)
         of = harness(subject(held, parameters=parameters))
         assert len(plugin.plan(of)) == planned * len(of.variants)
 

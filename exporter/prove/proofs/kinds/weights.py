@@ -83,15 +83,19 @@ def _parts(artifact: Artifact, subject: Subject) -> dict[str, Array]:
 def _has_tensors(subject: Subject) -> bool:
     """A spec that names weights promises tensors; else a file or the manifest shows them.
 
-    What stands in the files of a stateless layer are constants of the writer. Only a bundle that says so is one: what
-    nothing is said of may have been taken out.
+    What stands in the files of a program that reads no tensor of the layer are constants of the writer. Only a bundle
+    that says so has one, and whose Paddle files store no tensor of the layer: what nothing is said of may have been
+    taken out.
     """
     spec = subject.spec
     promised = spec.recipe is not None or spec.checkpoint is not None
     plain = [artifact for artifact in subject.artifacts.values() if artifact.precision == "fp32"]
-    stateless = bool(plain) and all(artifact.details.get("stateless") for artifact in plain)
-    shown = not stateless and any(artifact.weights for artifact in subject.artifacts.values())
-    return promised or bool(subject.parameters) or shown
+    own = set(subject.parameters.values())
+    stateless = bool(plain) and all(
+        artifact.details.get("stateless") and own.isdisjoint(artifact.weights.values()) for artifact in plain
+    )
+    shown = bool(subject.parameters) or any(artifact.weights for artifact in subject.artifacts.values())
+    return promised or (shown and not stateless)
 
 
 def _not_the_checkpoints(subject: Subject) -> Evidence | None:
