@@ -88,6 +88,11 @@ def causes_by_running(wrong: Wrong, runs: Runs) -> Iterator[Explained]:
 def _ways(inputs: TensorMap) -> Iterator[Changed]:
     """Feed the inputs as front ends do that have been told something else."""
     for name, value in inputs.items():
+        sizes = {size for key, other in inputs.items() if key != name for size in other.shape[1:2]}
+        if value.dtype.kind in "iu":  # lengths that an engine ignores: every row is as long as it can be
+            for size in sorted(sizes):
+                full = {**inputs, name: np.full_like(value, size)}
+                yield Changed("lengths ignored", f"as if {name} were {size} in every row", full)
         for cause, sentence, change in _changes(value):
             yield Changed(cause, f"as if {name} were {sentence}", {**inputs, name: fitting(change(value), value)})
     for first, second in itertools.combinations(inputs, 2):
