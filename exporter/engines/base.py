@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from exporter.base.tensors import Array, TensorMap, TensorSpec
+from exporter.spec.inputs import Dim
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Availability:
 class SourceModel:
     """The model in the user's code: its factory, the checkpoint that it loads, and how it is traced.
 
-    `inputs` and `outputs` are those of the spec, in its order; `fixed` holds the sizes of named dims that never vary.
+    `inputs` and `outputs` are those of the spec, in its order; `fixed` holds the sizes of named dims that never vary,
+    and `dims` those that the spec declares.
     """
 
     model: str
@@ -45,6 +47,7 @@ class SourceModel:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[str, ...]
     fixed: Mapping[str, int]
+    dims: Mapping[str, Dim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

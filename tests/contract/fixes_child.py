@@ -162,7 +162,7 @@ def _write(example: Example, format: str, without: Collection[str], folder: Path
     plugin = FORMATS[format]
     specs = example.inputs()
     with fixes_in_force(format, without), plugin.session(None):
-        traced = trace(_layer(example), specs, None, {})
+        traced = trace(_layer(example), specs, None, {}, example.dims)
         plugin.write(traced, None, folder, Wish())
     names = tuple(spec.name for spec in specs)
     outputs = tuple(spec.name for spec in traced.outputs)

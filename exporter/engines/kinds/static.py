@@ -18,6 +18,7 @@ class Static(PaddleEngine):
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         from exporter.export.trace.fixes import fixes_in_force
+        from exporter.export.trace.fixes.settled import declared_sizes
         from exporter.export.trace.layer import load_layer
         from exporter.export.trace.traced import bind_inputs, trace
         from exporter.paddle.in_place import follow_in_place, remembering_writes
@@ -28,9 +29,10 @@ class Static(PaddleEngine):
         layer = load_layer(source.model, source.checkpoint, source.seed)
         order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))  # before: to_static replaces forward
         with remembering_writes():  # as the format `pir`
-            traced = trace(layer, source.inputs, source.outputs, source.fixed)
+            traced = trace(layer, source.inputs, source.outputs, source.fixed, source.dims)
             follow_in_place(traced.layer)
-        with fixes_in_force("pir"):  # a call that Paddle takes for another signature traces once more
+        # A call that Paddle takes for another signature traces once more.
+        with fixes_in_force("pir"), declared_sizes(source.inputs, source.dims, settling=True):
             yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from exporter.export.trace.traced import Traced, trace
 from exporter.process.child import forkable, run_in_fork
 from exporter.process.job import job, job_at
 from exporter.process.workers import doing
+from exporter.spec.inputs import Dim
 from exporter.spec.model import Spec
 
 _FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
@@ -35,7 +36,8 @@ _FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
 class LayerSource:
     """How a layer is built and traced: `fixed` are the sizes of named dims that never vary.
 
-    `outputs` are the names that the spec gives, or None. The inputs stand in the :class:`Wish`.
+    `dims` are the sizes that the spec declares, `outputs` the names that it gives, or None. The inputs stand in the
+    :class:`Wish`.
     """
 
     model: str
@@ -43,6 +45,7 @@ class LayerSource:
     seed: int
     outputs: tuple[str, ...] | None
     fixed: Mapping[str, int]
+    dims: Mapping[str, Dim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ class TracedFormat:
     """One format that was traced and written.
 
     `outputs` are those of the trace (-1 where a size varies), `parameters` the digests of the layer's tensors, `names`
-    what the program calls each of them, `modules` as in :class:`ExportAnswer`.
+    what the program calls each of them, `modules` as in :class:`ExportAnswer`. `stateless` is a program that reads none
+    of the layer's tensors.
     """
 
     artifact: Artifact
@@ -125,6 +129,7 @@ class TracedFormat:
     parameters: Mapping[str, str]
     names: Mapping[str, str]
     modules: Mapping[str, str]
+    stateless: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,9 +200,11 @@ def _traced_and_written(layer: Any, destination: Destination, request: ExportTra
         except OperatorRefused as error:
             assert source is not None  # noqa: S101  # else nothing would have been read
             raise _refusal(error, source, traced) from error
+        stateless = not any(path.suffix == ".pdiparams" for path in (source or destination.into).iterdir())
     outputs = tuple(output.name for output in traced.outputs)
     artifact = _artifact(destination, wish, outputs, traced.native_outputs, details)
-    return TracedFormat(artifact, traced.outputs, traced.parameters, _names(traced.layer), loaded_modules())
+    modules, names = loaded_modules(), _names(traced.layer)
+    return TracedFormat(artifact, traced.outputs, traced.parameters, names, modules, stateless)
 
 
 def _write(plugin: Format, destination: Destination, traced: Traced | None, source: Path | None, wish: Wish) -> Details:
@@ -255,4 +262,4 @@ def _try(layer: Any, trial: Trial) -> Seen:
 
 def _trace(layer: Any, source: LayerSource, wish: Wish) -> Traced:
     doing(TRACING)
-    return trace(layer, wish.inputs, source.outputs, source.fixed)
+    return trace(layer, wish.inputs, source.outputs, source.fixed, source.dims)

@@ -112,6 +112,8 @@ def convert_all(
     written = written_directly(destinations, layer, wish, trial, setting)
     written = written or _traced(destinations, layer, wish, trial, setting)
     traced = next(iter(written.values()))
+    # A legacy program stores constants, too, so that of it alone nobody can say whether it reads the layer's tensors.
+    traced = replace(traced, stateless=any(answer.stateless for answer in written.values()))
     artifacts = {name: answer.artifact for name, answer in written.items()}
     modules = [answer.modules for answer in written.values()]
     for name in derived:
@@ -211,14 +213,15 @@ def _destination(name: str, into: Path) -> Destination:
 def _read_again(artifact: Artifact, traced: TracedFormat, spec: Spec, folder: Path, digests: Digests) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
-    Of a stateless layer that is noted, so that a bundle which records no tensor says whether there were any.
+    Of a program that reads no tensor of the layer that is noted, so that a bundle which stores none says why.
     They are read here: the child has imported the model, whose code may do anything to what it answers.
 
     Raises:
         ModelError: as :func:`_as_read`.
     """
-    artifact = _as_read(artifact, folder, spec, set(traced.parameters.values()), digests)
-    if not traced.parameters:
+    held = set() if traced.stateless else set(traced.parameters.values())
+    artifact = _as_read(artifact, folder, spec, held, digests)
+    if not held:
         artifact = replace(artifact, details={**artifact.details, "stateless": True})
     own = {stored: name for name, stored in sorted(traced.names.items(), reverse=True)}
     return replace(artifact, origins={stored: own[stored] for stored in artifact.weights if stored in own})
@@ -345,7 +348,7 @@ def _lower_precision(
 def layer_and_wish(spec: Spec, checkpoint: Path | None) -> tuple[LayerSource, Wish]:
     """Return how a child builds and traces the layer of a spec, and what the spec asks of the files."""
     outputs = tuple(spec.outputs) if spec.outputs else None
-    layer = LayerSource(spec.factory, checkpoint, spec.seed, outputs, fixed_dims(spec))
+    layer = LayerSource(spec.factory, checkpoint, spec.seed, outputs, fixed_dims(spec), spec.dims)
     data_over = None if spec.external_data_mb is None else int(spec.external_data_mb * 1e6)
     return layer, Wish(spec.opset, oldest_paddle(spec.targets), tuple(spec.input_specs()), spec.writer, data_over)
 

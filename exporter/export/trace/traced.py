@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import ModelError, NotATensor, UsageError, did_you_mean
@@ -12,12 +14,14 @@ from exporter.base.tensors import TensorSpec, split_size
 from exporter.export.trace.blame import blamed, placed_at_forward
 from exporter.export.trace.called import take_by_position
 from exporter.export.trace.fixes import fixes_in_force
+from exporter.export.trace.fixes.settled import declared_sizes
 from exporter.export.trace.layer import digests
 from exporter.export.trace.owned import refuse_strangers
 from exporter.export.trace.structure import leaves, numbered, output_names
 from exporter.export.trace.walks import walks_ended
 from exporter.paddle.unfinished import forget_unfinished_programs
 from exporter.paddle.user_line import quoted_line
+from exporter.spec.inputs import Dim
 
 if TYPE_CHECKING:
     import paddle
@@ -78,8 +82,12 @@ def trace(
     inputs: Sequence[TensorSpec],
     names: tuple[str, ...] | None,
     fixed: Mapping[str, int],
+    dims: Mapping[str, Dim] = MappingProxyType({}),
 ) -> Traced:
     """Trace the layer; `fixed` gives the size of named dims that never vary, all others stay dynamic.
+
+    Where it fails, and `dims` leave conditions on sizes one answer, it is traced once more with the branches that these
+    answers take: a file of such a trace is right at the declared sizes alone.
 
     Raises:
         UsageError: the inputs or output names do not fit `forward`.
@@ -87,18 +95,39 @@ def trace(
     """
     import paddle
 
-    forget_unfinished_programs()
     bound = bind_inputs(layer, inputs)
     # Lists, not tuples: a tuple with None fails in InputSpec (3.3.1).
     shapes = [[_fixed(dim, fixed) for dim in one.shape] for one in bound]
     input_spec = [paddle.static.InputSpec(shape, one.dtype, one.name) for shape, one in zip(shapes, bound, strict=True)]
+    own = _attributes(layer)
+    # backend and full_graph are given, or SOT or CINN may take over.
+    to_static = partial(paddle.jit.to_static, layer, input_spec=input_spec, backend=None, full_graph=True)
+    with declared_sizes(bound, dims, settling=False) as branches:
+        try:
+            outputs, native, static = _traced(layer, bound, names, to_static)
+        except ModelError:
+            if not branches:
+                raise
+            _restore(own)
+            with declared_sizes(bound, dims, settling=True):
+                outputs, native, static = _traced(layer, bound, names, to_static)
+    return Traced(tuple(inputs), outputs, native, digests(layer), static)
+
+
+def _traced(
+    layer: paddle.nn.Layer,
+    bound: Sequence[TensorSpec],
+    names: tuple[str, ...] | None,
+    to_static: Callable[[], Any],
+) -> tuple[tuple[TensorSpec, ...], tuple[str, ...], Any]:
+    """The outputs, their names in the program's order, and the traced layer."""
+    forget_unfinished_programs()
     with (
         blamed("trace", layer),
         fixes_in_force("pir"),
         walks_ended(),
     ):  # a legacy program's session has its own in force
-        # backend and full_graph are given, or SOT or CINN may take over.
-        static = paddle.jit.to_static(layer, input_spec=input_spec, backend=None, full_graph=True)
+        static = to_static()
         program = static.forward.concrete_program
     refuse_strangers(static)
     structure = program.outputs
@@ -106,7 +135,23 @@ def trace(
         structure = structure[0]
     with placed_at_forward(layer):
         outputs, native = _outputs(structure, names, {one.name for one in bound})
-    return Traced(tuple(inputs), outputs, native, digests(layer), static)
+    return outputs, native, static
+
+
+def _attributes(layer: paddle.nn.Layer) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The attributes of a layer and its sublayers, with a copy of each: a trace that fails may leave its own there."""
+    tables = [
+        table
+        for sublayer in layer.sublayers(include_self=True)
+        for table in (vars(sublayer), sublayer._buffers, sublayer._parameters)
+    ]
+    return [(table, dict(table)) for table in tables]
+
+
+def _restore(tables: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    for table, own in tables:
+        table.clear()
+        table.update(own)
 
 
 def _fixed(size: int | str, fixed: Mapping[str, int]) -> int | None:

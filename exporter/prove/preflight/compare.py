@@ -138,7 +138,7 @@ def program(request: ProgramRequest) -> ProgramAnswer:
     layer = load_layer(spec.factory, request.checkpoint, spec.seed)
     doing("tracing")
     with following(request.paths) as ran, FORMATS[request.format].session(None):
-        trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))
+        trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec), spec.dims)
     doing("running the program")
     written = Predictor(request.program / "model")
     tensors, differs = load(request.file), ""

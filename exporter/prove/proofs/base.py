@@ -101,7 +101,8 @@ class Subject:
 
 def source_of(spec: Spec, checkpoint: Path | None, outputs: Sequence[str]) -> SourceModel:
     """What engines are told that run the source itself."""
-    return SourceModel(spec.factory, checkpoint, spec.seed, spec.input_specs(), tuple(outputs), fixed_dims(spec))
+    sizes = fixed_dims(spec)
+    return SourceModel(spec.factory, checkpoint, spec.seed, spec.input_specs(), tuple(outputs), sizes, spec.dims)
 
 
 @dataclass(frozen=True)

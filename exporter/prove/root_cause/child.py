@@ -177,7 +177,7 @@ def _trace_fresh(layer: Any, source: SourceModel, folders: tuple[Path, Path]) ->
     from exporter.export.lower.kinds.pir import plugin as pir
 
     doing("tracing the layer anew")
-    pir.write(trace(layer, source.inputs, source.outputs, source.fixed), None, folders[0], Wish())
+    pir.write(trace(layer, source.inputs, source.outputs, source.fixed, source.dims), None, folders[0], Wish())
 
 
 def _run_fresh(inputs: TensorMap, folders: tuple[Path, Path]) -> dict[str, Array]:
@@ -201,7 +201,7 @@ def _first_off(program: Path, source: SourceModel, inputs: TensorMap, values: di
         call_layer(layer, order, inputs)
     operators = read_operators(program)
     suspects = first_off([*map(Left, inputs.values()), *lines.values], values, operators)
-    traced = trace(layer, source.inputs, source.outputs, source.fixed)
+    traced = trace(layer, source.inputs, source.outputs, source.fixed, source.dims)
     line_of = partial(_line, program=operators, layer=traced.layer)
     suspected = suspects.told(line_of)
     if not suspected:

@@ -13,6 +13,7 @@ from exporter.paddle.patches import Patches
 from exporter.paddle.private import found
 from exporter.paddle.refusal import CannotLower
 from exporter.paddle.values import meets_program
+from exporter.spec.inputs import Dim
 
 if TYPE_CHECKING:
     import paddle
@@ -33,7 +34,7 @@ class Example:
 
     Each of the `shapes` is that of a float32 input, in the order of `forward`; a name in one is a dim that varies. The
     defect shows in each of the `formats`, in all of the fix if there are none. Where the cure is to say what no program
-    can, `refused` is in what it says.
+    can, `refused` is in what it says. `dims` are the sizes that a spec declares, where the cure goes by them.
     """
 
     forward: Callable[..., Any]
@@ -41,6 +42,7 @@ class Example:
     parts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     formats: tuple[str, ...] = ()
     refused: str = ""
+    dims: Mapping[str, Dim] = field(default_factory=dict)
 
     def layer(self) -> paddle.nn.Layer:
         """A new layer, in evaluation."""
