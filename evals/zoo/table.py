@@ -43,9 +43,10 @@ def main() -> None:
     parser.add_argument("--page", type=Path, metavar="FILE")
     options = parser.parse_args()
     rows = merged(row for path in options.rows for row in read_rows(path).values())
-    lines = tables(rows)
     if options.write:
         write_rows(options.write, rows)
+        rows = list(read_rows(options.write).values())  # which name no place of this machine
+    lines = tables(rows)
     if options.page:
         before, after = _around(options.page.read_text(encoding="utf-8"))
         write_bytes(options.page, "\n".join([before + MARKS[0], *lines, MARKS[1] + after]).encode())

@@ -270,11 +270,14 @@ def test_a_cause_that_was_looked_up_stands_in_the_place_of_a_message() -> None:
 def test_a_row_names_no_place_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable("paddlex"), "/home/me/wheel")
     why = "/home/me/wheel/net.py:3: no /tmp/zoo-a1_b/stock/m.json, by /usr/lib/python3/site-packages/paddle/x.py"
+    why += ", called in /home/me/clone/evals/zoo/families/a.py:7"
     lost = row("failed", 9, 10)
     lost["formats"] = {"pdmodel": {"word": "failed", "matches": 9, "checks": 10, "why": why}}
     write_rows(tmp_path / "rows.jsonl", [lost])
     (kept,) = read_rows(tmp_path / "rows.jsonl").values()
-    assert kept["formats"]["pdmodel"]["why"] == "net.py:3: no …/stock/m.json, by …/paddle/x.py"
+    assert kept["formats"]["pdmodel"]["why"] == (
+        "net.py:3: no …/stock/m.json, by …/paddle/x.py, called in evals/zoo/families/a.py:7"
+    )
 
 
 def test_batch_norms_of_every_kind_are_settled() -> None:
