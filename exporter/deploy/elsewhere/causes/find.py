@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from exporter.deploy.elsewhere.causes.outputs import Wrong, causes_of
 T = TypeVar("T")
 #: Wrong answers that are looked into by arithmetic, and by runs of our own.
 _BY_ARITHMETIC, _BY_RUNNING = 64, 6
+#: Numbers of all that are looked into: each order of the axes is tried on each.
+_MOST = 1 << 22
 #: The share of them that a cause has to explain, to be named at all.
 _ENOUGH = 1 / 3
 
@@ -56,6 +59,10 @@ def find_cause(wrongs: Sequence[Wrong], runs: Runs | None, lower: Cause | None =
 
 def _found(wrongs: Sequence[Wrong], runs: Runs | None, lower: Cause | None) -> Cause | None:
     ordered = sorted(wrongs, key=lambda wrong: (":" in wrong.case.name, wrong.truth.size))
+    sizes = itertools.accumulate(wrong.truth.size for wrong in ordered)
+    ordered = [
+        wrong for place, (wrong, size) in enumerate(zip(ordered, sizes, strict=True)) if place < 2 or size < _MOST
+    ]
     plainest = _most([(wrong, list(causes_of(wrong))) for wrong in ordered[:_BY_ARITHMETIC]])
     if plainest is not None and plainest.name == "all NaN":
         return _by_running(ordered, runs) or plainest
@@ -83,7 +90,7 @@ def _tried(look: Callable[[], Iterator[T]]) -> list[T]:
     """List what a look finds; nothing where our own engine cannot run so."""
     try:
         return list(look())
-    except ExporterError:
+    except (ExporterError, np.linalg.LinAlgError):  # or a fit of numbers that no line goes through
         return []
 
 

@@ -21,7 +21,7 @@ _LARGEST_HALF = 65504.0
 #: A factor that is nearer to 1 is no other scale, and an offset of so little of the spread none.
 _SAME = 1e-3
 #: A number of rows beyond which their order is not looked for.
-_MOST_ROWS = 512
+_MOST_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,9 @@ def _scaled(truth: Array, got: Array, before: float) -> Iterator[Explained]:
     """One factor and one offset for all: a quantised answer that was never scaled back."""
     if truth.size < 4 or not np.isfinite(got).all() or got.std() == 0:
         return
-    factor, offset = np.polyfit(got.ravel().astype("float64"), truth.ravel(), 1)
+    largest = float(np.abs(got.astype("float64")).max())  # a line through numbers of 1e300 is none that NumPy fits
+    factor, offset = np.polyfit(got.ravel() / largest, truth.ravel(), 1)
+    factor /= largest
     if abs(factor - 1) < _SAME and abs(offset) < _SAME * truth.std():
         return
     if (fits := explains(truth, got * factor + offset, before)) is not None:
