@@ -40,6 +40,7 @@ def test_code_of_its_own_and_what_is_not_known_are_said() -> None:
 def test_what_was_not_found_is_said_with_its_reason() -> None:
     blame = Blame(CLAIM, "", "no value could be compared")
     assert str(blame) == "onnx-fp16/onnxruntime: not localised: no value could be compared"
+    assert str(replace(blame, stage="engine")) == "onnx-fp16/onnxruntime: no value could be compared"
     assert not blame.located and BLAME.located
     assert blame.to_json()["located"] is False and blame.to_json()["own_code"] is False
 
