@@ -12,6 +12,7 @@ from typing import Any
 
 from exporter.base.errors import ModelError
 from exporter.base.files import room_explains
+from exporter.base.readers import read
 from exporter.base.readers.program import Operator, read_operators
 from exporter.base.references import loaded_modules
 from exporter.base.registry import Registry
@@ -19,6 +20,7 @@ from exporter.base.tensors import TensorSpec
 from exporter.export.lower.base import TRACING, Artifact, Details, Format, Wish
 from exporter.export.lower.onnx_program.call import OperatorRefused
 from exporter.export.lower.onnx_program.effects import flat
+from exporter.export.lower.pdmodel.files import PLACEHOLDER
 from exporter.export.trace.blame import operator_line, placed_at_forward
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.outputs import NOT_RUN, Seen
@@ -200,7 +202,8 @@ def _traced_and_written(layer: Any, destination: Destination, request: ExportTra
         except OperatorRefused as error:
             assert source is not None  # noqa: S101  # else nothing would have been read
             raise _refusal(error, source, traced) from error
-        stateless = not any(path.suffix == ".pdiparams" for path in (source or destination.into).iterdir())
+        program = destination.into / plugin.model if source is None else source / _FORMATS[str(plugin.after)].model
+        stateless = {weight.name for weight in read(program).weights} <= {PLACEHOLDER}
     outputs = tuple(output.name for output in traced.outputs)
     artifact = _artifact(destination, wish, outputs, traced.native_outputs, details)
     modules, names = loaded_modules(), _names(traced.layer)

@@ -112,8 +112,6 @@ def convert_all(
     written = written_directly(destinations, layer, wish, trial, setting)
     written = written or _traced(destinations, layer, wish, trial, setting)
     traced = next(iter(written.values()))
-    # A legacy program stores constants, too, so that of it alone nobody can say whether it reads the layer's tensors.
-    traced = replace(traced, stateless=any(answer.stateless for answer in written.values()))
     artifacts = {name: answer.artifact for name, answer in written.items()}
     modules = [answer.modules for answer in written.values()]
     for name in derived:

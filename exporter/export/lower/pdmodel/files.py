@@ -12,7 +12,7 @@ from exporter.base.files import write_draft
 from exporter.export.lower.pdmodel.runtimes import demand
 
 #: A predictor refuses an empty parameter file, so a model without parameters gets one that nothing reads.
-_PLACEHOLDER = "no_parameters"
+PLACEHOLDER = "no_parameters"
 
 
 def finish(model: Path, parameters: Path, target: Version | None = None) -> None:
@@ -38,7 +38,7 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
 def _add_placeholder(program: Any) -> None:
     from exporter.paddle.private import core
 
-    variable = program.block(0).var(_PLACEHOLDER.encode())
+    variable = program.block(0).var(PLACEHOLDER.encode())
     variable.set_type(core.VarDesc.VarType.LOD_TENSOR)
     variable.set_dtype(core.VarDesc.VarType.FP32)
     variable.set_shape([1])
