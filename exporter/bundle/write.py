@@ -104,7 +104,7 @@ class Hashed:
 
 
 def _facts(folder: Path, names: list[str]) -> dict[str, FileFacts]:
-    """Facts of files of one size: what equals another is compared with it, which is quicker than to hash it."""
+    """Hash files of one size; what equals another is compared with it, which is quicker."""
     facts: dict[str, FileFacts] = {}
     for name in names:
         path = folder / name
@@ -114,7 +114,7 @@ def _facts(folder: Path, names: list[str]) -> dict[str, FileFacts]:
 
 
 def _same_bytes(first: Path, second: Path) -> bool:
-    """Whether two regular files hold the same; `filecmp` would trust a time of change that anybody can set."""
+    """Compare two regular files; `filecmp` would trust a time of change that anybody can set."""
     with open_regular(first) as (left, held), open_regular(second) as (right, size):
         while size == held and size > 0 and (piece := left.read(min(1 << 20, size))):
             if piece != right.read(len(piece)):

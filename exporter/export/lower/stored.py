@@ -87,7 +87,7 @@ class Digests:
 
 
 def _same_bytes(first: Array, second: Array) -> bool:
-    """Whether two arrays of bytes of one size are equal, compared in pieces that a cache holds."""
+    """Compare two arrays of bytes of one size, in pieces that a cache holds."""
     pieces = range(0, first.size, _PIECE)
     return all(bool((first[at : at + _PIECE] == second[at : at + _PIECE]).all()) for at in pieces)
 
