@@ -42,6 +42,16 @@ def drawn(batch: int, seed: int) -> tuple[Array, Array]:
     return boxes.astype("float32"), (generator.integers(0, 20, [batch, CLASSES, PLACES]) / 20).astype("float32")
 
 
+def written(layer: Suppression, inputs: tuple[TensorSpec, ...], folder: Path) -> onnxruntime.InferenceSession:
+    layer.eval()
+    (folder / "pir").mkdir()
+    (folder / "onnx").mkdir()
+    with pir_format.session(None):
+        pir_format.write(trace(layer, inputs, None, {}), None, folder / "pir", Wish())
+    onnx_format.write(None, folder / "pir", folder / "onnx", Wish(inputs=inputs))
+    return onnxruntime.InferenceSession(folder / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+
+
 @pytest.mark.parametrize(
     "limits",
     [
@@ -54,13 +64,7 @@ def drawn(batch: int, seed: int) -> tuple[Array, Array]:
 )
 def test_rows_places_and_counts_are_paddles(limits: tuple[Any, ...], tmp_path: Path) -> None:
     layer = Suppression(limits)
-    layer.eval()
-    (tmp_path / "pir").mkdir()
-    (tmp_path / "onnx").mkdir()
-    with pir_format.session(None):
-        pir_format.write(trace(layer, INPUTS, None, {}), None, tmp_path / "pir", Wish())
-    onnx_format.write(None, tmp_path / "pir", tmp_path / "onnx", Wish(inputs=INPUTS))
-    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    session = written(layer, INPUTS, tmp_path)
     rows = 0
     for batch in (1, 3):
         for seed in range(3):
@@ -72,6 +76,22 @@ def test_rows_places_and_counts_are_paddles(limits: tuple[Any, ...], tmp_path: P
                 np.testing.assert_array_equal(got, want)
             rows += len(expected[0])
     assert (rows > 0) == (limits[0] < 0.9)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_boxes_that_clipping_turns_round_have_no_area(normalized: bool, tmp_path: Path) -> None:
+    """`yolo_box` clips the end of a box and not its beginning: one beyond the picture ends before it begins."""
+    layer = Suppression((0.1, -1, -1, 0.3, normalized, 1.0, -1))
+    session = written(layer, INPUTS, tmp_path)
+    backwards = 0
+    for seed in range(4):
+        boxes, scores = drawn(2, seed)
+        boxes[..., 2:] = np.minimum(boxes[..., 2:], [15.0, 13.0])
+        backwards += int((boxes[..., 2:] < boxes[..., :2]).any(-1).sum())
+        expected = layer(paddle.to_tensor(boxes), paddle.to_tensor(scores))
+        for want, got in zip(expected, session.run(None, {"boxes": boxes, "scores": scores}), strict=True):
+            np.testing.assert_array_equal(got, want.numpy())
+    assert backwards > 20
 
 
 class RegionSuppression(Suppression):
@@ -92,13 +112,7 @@ def test_a_box_of_each_class_in_regions(limits: tuple[Any, ...], tmp_path: Path)
         TensorSpec("counts", "int32", ("batch",)),
     )
     layer = RegionSuppression(limits)
-    layer.eval()
-    (tmp_path / "pir").mkdir()
-    (tmp_path / "onnx").mkdir()
-    with pir_format.session(None):
-        pir_format.write(trace(layer, inputs, None, {}), None, tmp_path / "pir", Wish())
-    onnx_format.write(None, tmp_path / "pir", tmp_path / "onnx", Wish(inputs=inputs))
-    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    session = written(layer, inputs, tmp_path)
     for counts in ([30], [12, 0, 25]):
         boxes = np.concatenate([drawn(1, seed)[0][:, : sum(counts)] for seed in range(CLASSES)]).transpose(1, 0, 2)
         scores = np.random.default_rng(9).permutation(boxes[..., 0].size).reshape(boxes.shape[:2]) / boxes[..., 0].size

@@ -48,10 +48,17 @@ def _multiclass_nms(c: Call) -> list[Tensor]:
 
 
 def _suppressed(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
-    """The (image, class, place) that no better box of their class overlaps, the best first."""
+    """The (image, class, place) that no better box of their class overlaps, the best first.
+
+    A box that ends before it begins, as clipping leaves it, has no area in Paddle (nms_util.h, 3.3.1). ONNX takes any
+    two opposite corners, so there it is given none.
+    """
     b = c.b
+    begins, ends = (b.slice(boxes, [at], [at + 2], [2]) for at in (0, 2))
+    backwards = b.emit("Less", ends, begins)
     if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
-        boxes = b.emit("Add", boxes, b.constant([0.0, 0.0, 1.0, 1.0], "float32"), shape=boxes.shape)
+        ends = b.emit("Add", ends, 1.0)
+    boxes = b.concat([begins, b.emit("Where", backwards, begins, ends)], 2)
     most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
     least = b.constant([float(c.attr("score_threshold"))], "float32")
     return b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
