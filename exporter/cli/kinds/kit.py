@@ -35,7 +35,7 @@ def kit(  # noqa: PLR0913 - an option is a parameter
 ) -> Ending:
     """Write a folder that asks another machine for numbers, into --out (artifacts/kit/NAME-VERSION).
 
-    It holds the inputs of the recorded cases as .npy and .bin, the model, a README, and programs of some twenty lines
+    It holds the inputs of the recorded cases as .npy and .bin, the model, a README, and short programs
     (Python, C++, JavaScript) that run it and write the answers. What the outputs should be stays here.
     `exporter verify BUNDLE --answers DIR --engine TEXT` judges what comes back. The same bundle gives the same bytes.
     """

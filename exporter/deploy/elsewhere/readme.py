@@ -21,7 +21,7 @@ kit judges it:
     node run.js         # onnxruntime-web
     g++ -std=c++17 run.cpp -lopenvino -o run && ./run
 
-Each program has about twenty lines. For another engine change the lines that end in `engine`: load the model, feed the
+A program has twenty to forty lines. For another engine change the lines that end in `engine`: load the model, feed the
 inputs, take the outputs. The model is `{model}`; convert it as your engine wants it.
 
 ## What goes in

@@ -107,6 +107,12 @@ def test_decibels(signal: float, noise: float, expected: float) -> None:
     assert math.isnan(decibel(math.nan, noise)) and math.isnan(decibel(signal, math.nan))
 
 
+def test_an_error_beyond_all_measure_has_a_ratio_too() -> None:
+    """The energy of an answer of 1e200 is infinite."""
+    assert decibel(1.0, math.inf) == decibel(1e-300, 1e300) == decibel(1.0, 1e30) == -200.0
+    assert decibel(1.0, 1e19) == pytest.approx(-190)
+
+
 def test_energies_are_sums_of_squares_in_float64() -> None:
     assert energies(np.array([3.0, 4.0]), np.array([3.0, 6.0], "float32")) == (25.0, 4.0)
     large: Any = np.full(2, 6e4, "float16")
