@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic, Severity
-from exporter.check.domain.values import Extent, Sequence, Shape, Value, only_tensor
+from exporter.check.domain.values import Const, Dim, Extent, Sequence, Shape, Value, only_tensor, options
 from exporter.check.facts import Facts, Operated, Tested
 from exporter.check.rules.base import Fault, Rule
 
@@ -24,7 +25,8 @@ class HiddenTruth(Rule):
 
     What:
         A chained comparison, the `if` of a comprehension, `filter`, `in`, `match` or a comparison of whole shapes has a
-        tensor (or a dimension that varies) in it.
+        tensor (or a dimension that varies) in it. Of shapes that are only checked, by an `assert` or an `if` that does
+        nothing but raise, it is a note: the exporter leaves the check to eager code.
 
     Why:
         dy2static converts `if`, `while`, `and`, `or`, `not`, conditional expressions and `assert`. These it does not,
@@ -70,6 +72,11 @@ class HiddenTruth(Rule):
             if only_tensor(fact.left) or any(only_tensor(each) for each in fact.right.items):
                 message = "`in` compares with each item: Python asks the tensor for its truth"
                 yield self.at(fact.site, message, "write the comparisons out, joined by `or`")
+        elif fact.operator in ("Eq", "NotEq") and _comparable(fact.left, fact.right) and _only_raises(fact):
+            message = "stock Paddle cannot trace a check of sizes that vary, which the exporter leaves out"
+            cure = "compare the dimensions one by one, those that are fixed, where stock Paddle exports"
+            if _shapes(fact.left, fact.right) or _may_vary(fact.left, fact.right):
+                yield self.at(fact.site, message, cure, Severity.INFO)
         elif fact.operator in ("Eq", "NotEq") and _shapes(fact.left, fact.right):
             message = "whole shapes are compared, and a dimension in them varies: Python asks a tensor for its truth"
             yield self.at(fact.site, message, "compare the dimensions one by one, those that are fixed")
@@ -82,6 +89,24 @@ class HiddenTruth(Rule):
 def _shapes(left: Value, right: Value) -> bool:
     pair = (left, right)
     return _comparable(left, right) and any(_varies(each) for each in pair)
+
+
+def _only_raises(fact: Operated) -> bool:
+    """Return whether sizes are compared in an `assert`, or in an `if` that does nothing but raise."""
+    items = [item for pair in (fact.left, fact.right) if isinstance(pair, Sequence) for item in pair.parts()]
+    if not all(isinstance(value, (Dim, Const)) for item in items for value in options(item)):
+        return False
+    checks = (
+        statement.test
+        for statement in ast.walk(fact.site.module.tree)
+        if isinstance(statement, ast.Assert)
+        or (isinstance(statement, ast.If) and not statement.orelse and _raises(statement.body))
+    )
+    return any(fact.site.node is node for test in checks for node in ast.walk(test))
+
+
+def _raises(body: list[ast.stmt]) -> bool:
+    return all(isinstance(statement, ast.Raise) for statement in body)
 
 
 def _comparable(left: Value, right: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.base.diagnostics import Diagnostic, Severity
-from exporter.check.domain.values import Const, Sequence, Value, only_tensor, options
+from exporter.check.domain.values import Const, Dim, Sequence, Value, only_tensor, options
 from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
 
@@ -21,7 +21,8 @@ class PythonFunction(Rule):
 
     What:
         `max`, `min`, `sorted`, `any`, `all`, `divmod`, `round` or a function of `math` is given a tensor, or a
-        dimension that varies; or a list is asked for the `index` of a tensor.
+        dimension that varies; or a list is asked for the `index` of a tensor. `max` and `min` of dimensions and whole
+        numbers alone are a note: the exporter has the program compute them.
 
     Why:
         Python compares or converts the values at once; in a trace they do not exist yet and the export fails. `int`,
@@ -58,8 +59,7 @@ class PythonFunction(Rule):
                 continue  # what a key gives is what is compared: a fact of its own
             space, _, name = fact.name.rpartition(".")
             if space == "builtins" and name in _COMPARING and _compares(fact.arguments):
-                message = f"`{name}` of Python compares values that do not exist while the model is traced"
-                yield self.at(fact.site, message, f"use {_COMPARING[name]}")
+                yield self._comparing(fact, name)
             elif space == "builtins" and name in _TRUTH and _compares(fact.arguments):
                 message = f"`{name}` of Python asks tensors for their truth while the model is traced"
                 yield self.at(fact.site, message, f"use {_TRUTH[name]}")
@@ -78,6 +78,15 @@ class PythonFunction(Rule):
             elif space == "math" and fact.name not in _MATH_WELL:
                 yield from self._math(fact, name)
 
+    def _comparing(self, fact: Called, name: str) -> Diagnostic:
+        cure = f"use {_COMPARING[name]}"
+        if name != "sorted" and _whole(fact.arguments):
+            message = f"stock Paddle cannot trace `{name}` of sizes that vary, which the exporter's program computes"
+            return self.at(fact.site, message, cure, Severity.INFO)
+        return self.at(
+            fact.site, f"`{name}` of Python compares values that do not exist while the model is traced", cure
+        )
+
     def _math(self, fact: Called, name: str) -> Iterator[Diagnostic]:
         certain = any(map(only_tensor, fact.arguments))
         if certain or any(only_tensor(one) for each in fact.arguments for one in options(each)):
@@ -91,6 +100,13 @@ def _compares(arguments: tuple[Value, ...]) -> bool:
         items = [[each for each in options(item) if each != Const(None)] for item in arguments[0].parts()]
         return any(item and all(map(only_tensor, item)) for item in items)
     return len(arguments) > 1 and any(only_tensor(each) for each in arguments)
+
+
+def _whole(arguments: tuple[Value, ...]) -> bool:
+    """Return whether all that is compared are sizes and whole numbers."""
+    several = arguments[0].parts() if len(arguments) == 1 and isinstance(arguments[0], Sequence) else arguments
+    values = [value for item in several for value in options(item)]
+    return all(isinstance(value, Dim) or (isinstance(value, Const) and type(value.value) is int) for value in values)
 
 
 plugin: Rule = PythonFunction()
