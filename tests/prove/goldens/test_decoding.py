@@ -198,5 +198,6 @@ def test_steps_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     facts = [asdict(case) for case in recorded(asked, tmp_path)]
     with pytest.raises(BundleError, match="records no step of the decoder"):
         read_rollout(tmp_path / DECODING, asked.decoding, facts[-1:])
+    assert len(read_rollout(tmp_path / DECODING, asked.decoding, [facts[0], facts[-1]]).steps) == 1
     with pytest.raises(BundleError, match="not whole"):
         read_rollout(tmp_path / DECODING, asked.decoding, [{**facts[0], "name": "step=9"}, *facts])
