@@ -123,7 +123,7 @@ NAMES: Mapping[str, Name] = {
     "convert_call_func": Name(
         "paddle.jit.dy2static.convert_call_func", ("convert_call", "convert_zip", "convert_enumerate")
     ),
-    "convert_operators": Name("paddle.jit.dy2static.convert_operators", ("convert_ifelse",)),
+    "convert_operators": Name("paddle.jit.dy2static.convert_operators", ("convert_ifelse", "convert_while_loop")),
     "CallTransformer": Name(
         "paddle.jit.dy2static.transformers.call_transformer.CallTransformer", ("_no_need_convert_call",)
     ),

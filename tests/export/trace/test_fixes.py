@@ -269,3 +269,27 @@ def test_a_buffer_that_forward_binds_anew_is_the_layers_own_again_after_a_trace(
     with pytest.raises(ModelError, match="ZeroDivisionError") if broken else nullcontext():
         trace(layer, [TensorSpec("x", "float32", ("n", 4))], None, {})
     assert layer.table is buffer and not dict(layer.named_parameters())
+
+
+class Left(paddle.nn.Layer):
+    """A tensor ends a loop over layers: a loop of the program has no number of Python's to take one by."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = paddle.nn.LayerList([paddle.nn.Linear(4, 4) for _ in range(3)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+            if x.mean() > 1.0:
+                break
+        return x
+
+
+def test_a_loop_over_layers_that_a_tensor_ends_is_refused_at_its_line():
+    first = inspect.getsourcelines(Left.forward)[1]
+    with pytest.raises(CannotLower, match="a tensor ends a loop") as refused:
+        trace(Left(), [TensorSpec("x", "float32", ("n", 4))], None, {})
+    path, _, line = refused.value.where.rpartition(":")
+    assert path == __file__ and first < int(line) <= first + 2
+    assert "paddle.where" in refused.value.hint
