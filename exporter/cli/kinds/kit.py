@@ -61,8 +61,8 @@ def kit(  # noqa: PLR0913 - an option is a parameter
     place = out or Path("artifacts/kit") / leaf
     written = write_kit(opened, place, Wanted(cases, read_sizes(dim or ())), variant, layers=layers)
     if as_json:
-        told = {"folder": str(written.folder), "cases": list(written.cases), "written": written.new}
-        sys.stdout.write(json.dumps({**told, "digest": about.digest}) + "\n")
+        summary = {"folder": str(written.folder), "cases": list(written.cases), "written": written.new}
+        sys.stdout.write(json.dumps({**summary, "digest": about.digest}) + "\n")
     else:
         there = "" if written.new else "it was there already, with the same content\n"
         tell(f"{len(written.cases)} cases: {', '.join(written.cases)}\n{there}{written.folder}\n")
