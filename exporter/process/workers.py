@@ -132,7 +132,7 @@ class Setting:
         return replace(self, limits=replace(self.limits, code=code))
 
     def grown(self, size: int) -> Setting:
-        """Return the same for a bundle of that many bytes: a large one gives its children more time, unless it is set."""
+        """Return it for a bundle of that many bytes: a large one gives its children more time, unless it is set."""
         seconds = max(self.limits.seconds, size / 1e9 * SECONDS_A_GIGABYTE)
         return replace(self, limits=replace(self.limits, seconds=seconds)) if self.follows_costs else self
 
