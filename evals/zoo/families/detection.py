@@ -92,6 +92,8 @@ def _suppressed(**more: Any) -> Settings:
 
 
 _NMS = {"BBoxPostProcess": {"nms": _suppressed()}}
+_LIKELY = {"BBoxPostProcess": {"nms": _suppressed(score_threshold=0.62, keep_top_k=100)}}
+_SURE = {"BBoxPostProcess": {"nms": _suppressed(score_threshold=0.85, keep_top_k=100)}}
 
 
 def _boxes(transformer: str, **more: Any) -> dict[str, Any]:
@@ -213,7 +215,7 @@ ENTRIES = (
     Entry("Mask-RT-DETR_heads", "mask_rtdetr/mask_rtdetr_hgnetv2_s_6x_coco", layers.Queries, _MASK_RTDETR),
     Entry("PP-TinyPose", "keypoint/tiny_pose/tinypose_128x96", layers.Picture, {}),
     Entry("SSD_MobileNetV1", "ssd/ssd_mobilenet_v1_300_120e_voc", layers.Sized, _PLAIN | _NMS),
-    Entry("PP-YOLO_tiny", "ppyolo/ppyolo_tiny_650e_coco", layers.Sized, _PLAIN | _NMS),
+    Entry("PP-YOLO_tiny", "ppyolo/ppyolo_tiny_650e_coco", layers.Sized, _PLAIN | _LIKELY, (128, 128), gain=0.6),
     Entry("YOLOX_nano", "yolox/yolox_nano_300e_coco", layers.Scaled, _YOLOX, size=(128, 128), gain=0.3),
     Entry("DINO_heads", "dino/dino_r50_4scale_1x_coco", layers.Queries, _DINO),
     Entry("Faster-RCNN_FPN", "faster_rcnn/faster_rcnn_r50_fpn_1x_coco", layers.Sized, _RCNN, batch=1),
@@ -232,7 +234,7 @@ ENTRIES = (
     ),
     Entry("DETR", "detr/detr_r50_1x_coco", layers.Sized, _DETR),
     Entry("PP-YOLOE-seg_heads", "ppyoloe_seg/ppyoloe_seg_s_80e_coco", layers.Heads, _NARROW),
-    Entry("BlazeFace", "face_detection/blazeface_1000e", layers.Sized, _PLAIN | _NMS | {"num_classes": 1}),
+    Entry("BlazeFace", "face_detection/blazeface_1000e", layers.Sized, _PLAIN | _SURE | {"num_classes": 1}, gain=0.5),
     Entry("RT-DETR_R18", "rtdetr/rtdetr_r18vd_6x_coco", layers.Sized, _RTDETR),
     Entry("LiteHRNet_pose", "keypoint/lite_hrnet/lite_hrnet_18_256x192_coco", layers.Picture, {}),
     Entry("TTFNet_heads", "ttfnet/pafnet_lite_mobilenet_v3_20x_coco", layers.Heads, _PLAIN),
