@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import paddle
+import paddle.nn.functional as F
 import pytest
 
 from exporter.base.errors import ModelError
@@ -18,8 +19,17 @@ DIMS = {
     "height": Dim(min=4, typical=8, max=64, multiple_of=4),
     "width": Dim(min=1, typical=8, max=64),
 }
+
 SPEC = TensorSpec("x", "float32", ("rows", "height", "width"))
 LONGER = TensorSpec("x", "float32", ("rows", "height+1", "width"))
+
+
+def _halved(x):
+    return F.conv1d(x.transpose([0, 2, 1])[:, :3], paddle.ones([2, 3, 3]), stride=2, padding=1)
+
+
+def _dilated(x):
+    return F.conv2d(x.unsqueeze(1), paddle.ones([1, 1, 2, 1]), dilation=[2, 1])
 
 
 class Asked(paddle.nn.Layer):
@@ -44,6 +54,11 @@ class Asked(paddle.nn.Layer):
         (lambda x: (paddle.shape(x)[0] > 1) & (paddle.shape(x)[2] < 1), False),
         (lambda x: paddle.logical_or(paddle.shape(x)[2] > 64, paddle.shape(x)[1] + 1 > 65), False),
         (lambda x: paddle.shape(paddle.matmul(x, x, transpose_y=True))[0] > 9, None),
+        (lambda x: paddle.shape(F.pad(x, [0, 0, 3, 4, 0, 0]))[1] - paddle.shape(x)[1] == 7, True),
+        (lambda x: paddle.shape(_halved(x))[2] > 32, False),
+        (lambda x: paddle.shape(_dilated(x))[2] == paddle.shape(x)[1] - 2, True),
+        (lambda x: paddle.shape(x[:, 1:-1])[1] == paddle.shape(x)[1] - 2, True),
+        (lambda x: paddle.shape(x[1:, 5:])[1] > 0, None),
         (lambda x: paddle.shape(x)[0] > 2, None),
         (lambda x: paddle.shape(x)[1] % 8 == 0, None),
         (lambda x: paddle.shape(x.reshape([-1]))[0] > 0, None),
@@ -98,3 +113,23 @@ def test_a_branch_that_cannot_be_traced_goes_by_what_the_sizes_answer():
 
 def test_a_branch_that_can_be_traced_stays_for_other_sizes():
     assert _branches(trace(Masked(5.0), [SPEC], None, {}, DIMS)) == 1
+
+
+class Listed(paddle.nn.Layer):
+    """A list grows in a branch, in which a program has an array of tensors that ONNX cannot hold."""
+
+    def forward(self, x):
+        parts = []
+        y = F.pad(x, [0, 0, 2, 0, 0, 0])
+        for part in (y, y[:, 1:], y[:, 2:]):
+            more = part.shape[1] - x.shape[1]
+            if more > 0:
+                parts.append(part[:, more:])
+            else:
+                parts.append(part)
+        return paddle.concat(parts, axis=2)
+
+
+def test_a_list_that_grows_in_a_branch_goes_by_the_answer_at_once():
+    assert _branches(trace(Listed(), [SPEC], None, {}, DIMS)) == 0
+    assert _branches(trace(Listed(), [SPEC], None, {})) > 0

@@ -29,8 +29,8 @@ Numbers: TypeAlias = Array
 _MOST = 100_000
 #: Operators of one tensor that keep its sizes.
 _KEEPS = frozenset(
-    "abs assign cast dropout elu exp gelu hardsigmoid hardswish leaky_relu log log_softmax relu relu6 rsqrt scale "
-    "share_data sigmoid silu softmax sqrt square swish tanh".split()
+    "abs assign batch_norm_ cast dropout elu exp gelu hardsigmoid hardswish leaky_relu log log_softmax relu relu6 "
+    "rsqrt scale share_data sigmoid silu softmax sqrt square swish tanh".split()
 )
 _BROADCASTS = frozenset("add divide maximum minimum multiply subtract".split())
 
@@ -68,14 +68,17 @@ def declared_sizes(inputs: Sequence[TensorSpec], dims: Mapping[str, Dim], *, set
         _DECLARED.reset(told)
 
 
-def branch_of(pred: Value) -> bool | None:
-    """Return which branch is taken at every declared size, where branches go by it; None where both are traced."""
+def branch_of(pred: Value, *, grows: bool = False) -> bool | None:
+    """Return which branch is taken at every declared size, where branches go by it; None where both are traced.
+
+    A branch in which a list `grows` goes by it at once: the list would be an array of the program behind it.
+    """
     declared, branches = _DECLARED.get(), _SETTLED.get()
     truth = truth_of(pred)
     if truth is None or declared is None or branches is None:
         return None
     branches.append(truth)
-    return truth if declared.settling else None
+    return truth if declared.settling or grows else None
 
 
 def truth_of(value: Value) -> bool | None:
@@ -137,10 +140,10 @@ class _Sizes:
         kind, operator = _maker(vector)
         if kind in ("shape", "shape64"):
             source = operator.operands_source()[0]
-            return [self._size(source, axis) for axis in range(len(source.shape))[start:end]]
+            return [self.size(source, axis) for axis in range(len(source.shape))[start:end]]
         return list(self.numbers(vector).T[start:end])
 
-    def _size(self, tensor: Value, axis: int) -> Numbers:
+    def size(self, tensor: Value, axis: int) -> Numbers:
         """Return the sizes of a tensor at an axis."""
         size = int(tensor.shape[axis])
         if size >= 0:
@@ -152,7 +155,9 @@ class _Sizes:
             if dim not in self._declared.dims:
                 raise Undecided
             return self._read.setdefault(dim, np.array([self._dim(dim).min])) + more
-        sizes = [self._size(source, at) for source, at in _sources(tensor, axis)]
+        if kind in _CHANGES:
+            return _CHANGES[kind](self, operator, axis)
+        sizes = [self.size(source, at) for source, at in _sources(tensor, axis)]
         largest: Numbers = np.maximum.reduce(np.broadcast_arrays(*sizes))
         if any(((part != largest) & (part != 1)).any() for part in sizes):
             raise Undecided
@@ -185,6 +190,50 @@ def _sources(tensor: Value, axis: int) -> list[tuple[Value, int]]:
         from_right = len(tensor.shape) - axis
         return [(operand, len(operand.shape) - from_right) for operand in operands if len(operand.shape) >= from_right]
     raise Undecided
+
+
+def _padded(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
+    paddings = operator.attrs()["paddings"]
+    size: Numbers = sizes.size(operator.operands_source()[0], axis) + paddings[2 * axis] + paddings[2 * axis + 1]
+    return size
+
+
+def _convolved(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
+    source, kernel = operator.operands_source()[:2]
+    told = operator.attrs()
+    if axis == 0:
+        return sizes.size(source, 0)
+    at, paddings = axis - 2, told["paddings"]
+    if told["data_format"] != "NCHW" or told["padding_algorithm"] != "EXPLICIT" or at < 0 or len(paddings) != 2:
+        raise Undecided
+    reach = told["dilations"][at] * (int(kernel.shape[axis]) - 1) + 1
+    size: Numbers = (sizes.size(source, axis) + 2 * paddings[at] - reach) // told["strides"][at] + 1
+    return size
+
+
+def _with_axes(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
+    """The size behind an `unsqueeze` or a `squeeze` of some axes."""
+    source, axes = operator.operands_source()
+    more, fewer = len(operator.results()[0].shape), len(source.shape)
+    added = {place % max(more, fewer) for place in _maker(axes)[1].attrs()["value"]}
+    kept = [place for place in range(max(more, fewer)) if place not in added]
+    return sizes.size(source, kept.index(axis) if more > fewer else kept[axis])
+
+
+def _cut(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
+    source, starts, ends = operator.operands_source()
+    whole, axes = sizes.size(source, axis), list(operator.attrs()["axes"])
+    if operator.attrs()["decrease_axis"]:
+        raise Undecided
+    if axis not in axes:
+        return whole
+    bounds = [_maker(place)[1].attrs().get("value") for place in (starts, ends)]
+    if not all(isinstance(bound, list) for bound in bounds):
+        raise Undecided
+    start, end = (bound[axes.index(axis)] for bound in bounds)
+    first, last = (np.clip(bound if bound >= 0 else whole + bound, 0, whole) for bound in (start, end))
+    length: Numbers = np.maximum(last - first, 0)
+    return length
 
 
 def _elementwise(function: Callable[..., Numbers], sizes: _Sizes, operator: Operation) -> Numbers:
@@ -238,6 +287,17 @@ def _reshaped(sizes: _Sizes, operator: Operation) -> Numbers:
     return numbers.reshape([len(numbers), *operator.results()[0].shape])
 
 
+#: By operator: the size of its result at an axis, where that is not an operand's.
+_CHANGES: Mapping[str, Callable[[_Sizes, Operation, int], Numbers]] = MappingProxyType(
+    {
+        "pad": _padded,
+        "conv2d": _convolved,
+        "depthwise_conv2d": _convolved,
+        "unsqueeze": _with_axes,
+        "squeeze": _with_axes,
+        "slice": _cut,
+    }
+)
 _ELEMENTWISE: Mapping[str, Callable[..., Numbers]] = MappingProxyType(
     {
         "add": np.add,

@@ -50,7 +50,8 @@ class SettledSize(Fix):
             return bool(stock(self)) if settled is None else settled
 
         def branched(stock: Value, pred: Value, true_fn: Value, false_fn: Value, *rest: Value, **named: Value) -> Value:
-            settled = branch_of(pred) if in_program(pred) else None
+            grows = bool(named.get("push_pop_names") or (rest[3] if len(rest) > 3 else None))
+            settled = branch_of(pred, grows=grows) if in_program(pred) else None
             return stock(pred if settled is None else settled, true_fn, false_fn, *rest, **named)
 
         patches.attribute(Traced, "__bool__", method(truth))
