@@ -35,6 +35,7 @@ from exporter.deploy.bench.run import Wish, bench, timed_by
 from exporter.deploy.handoff.loads import refuse_targets
 from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
+from exporter.engines.consumers.check import refuse_consumers
 from exporter.engines.device import Device, choose_device
 from exporter.export.lower.convert import convert_all, refuse_precisions
 from exporter.process.scratch import scratch
@@ -87,6 +88,7 @@ REFUSALS: tuple[Callable[[Spec], None], ...] = (
     refuse_files,
     refuse_waivers,
     refuse_noise,
+    refuse_consumers,
     refuse_precisions,
 )
 

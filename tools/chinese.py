@@ -136,8 +136,8 @@ SENTENCES = {
         "训练与推理引擎所用的设备。`auto` 在所有引擎都能用某块 GPU 时取该 GPU，否则取 CPU；指定了却不存在的设备以退出码 3 结束。",
     ),
     "targets": (
-        "d4de384f",
-        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。读不了 `formats` 中任何一种格式的运行时会被拒绝，未知名称也会；`pir` 从 Paddle 3.0 起才能读取。",
+        "7d28cc2d",
+        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。读不了 `formats` 中任何一种格式的运行时会被拒绝，未知名称也会；`pir` 从 Paddle 3.0 起才能读取。也可写明外部的使用方（`rknn`、`ncnn==20260113`）：它们不能接受的内容在训练之前就被拒绝（`exporter targets` 列出它们）。",
     ),
     "decoding": ("a169dea3", "模型是解码器的一步：缓存逐步反馈回输入，评判误差如何增长（docs/decoding.md）。"),
     "candidates": (

@@ -259,7 +259,8 @@ class Spec(Frozen):
         (),
         description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
         "for the oldest Paddle Inference among them. One that loads none of `formats` is refused, as is an unknown "
-        "name; `pir` is read from Paddle 3.0 on.",
+        "name; `pir` is read from Paddle 3.0 on. Consumers elsewhere may be named as well (`rknn`, `ncnn==20260113`): "
+        "what they cannot take is refused before a training (`exporter targets` lists them).",
     )
     pipeline: Pipeline | None = Field(
         None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."

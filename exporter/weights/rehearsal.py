@@ -17,6 +17,7 @@ from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration
 from exporter.prove.preflight.cases import try_cases
+from exporter.prove.preflight.consumers import hold_for_consumers
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
@@ -68,7 +69,8 @@ def _tunes(spec: Spec, whole: Path | None, smaller: Path) -> bool:
 def _convert(spec: Spec, weights: Path | None, into: Path, setting: Setting) -> None:
     into.mkdir()
     with calibration(spec, setting) as samples:
-        convert_all(spec, weights, into, setting, samples)
+        conversion = convert_all(spec, weights, into, setting, samples)
+    hold_for_consumers(spec.targets, conversion, into, setting)
 
 
 def _quick(spec: Spec) -> Spec:

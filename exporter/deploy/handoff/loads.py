@@ -10,6 +10,8 @@ from packaging.version import Version
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.deploy.handoff.base import TARGETS
+from exporter.engines.consumers.base import name_of
+from exporter.engines.consumers.base import names as consumers
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
 
@@ -23,7 +25,7 @@ _PADDLE = ("paddle_inference", "jit_load")
 
 
 def refuse_targets(spec: Spec) -> None:
-    """Make sure that every target of a spec is known, and loads a format that is written.
+    """Make sure that every target of a spec is known, and loads a format that is written; of consumers only the names.
 
     Raises:
         UsageError: one is unknown, so that it would have no effect; or loads none of the formats.
@@ -31,9 +33,11 @@ def refuse_targets(spec: Spec) -> None:
     names = dict.fromkeys((*ENGINES.names(), *TARGETS.names()))
     for text in spec.targets:
         name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
-        if name not in names:
-            raise UsageError(f"unknown target '{name}'", where="targets", hint=did_you_mean(name, names))
-        _refuse_target(spec, text)
+        if name in names:
+            _refuse_target(spec, text)
+        elif name_of(text) not in consumers():
+            known = names | dict.fromkeys(consumers())
+            raise UsageError(f"unknown target '{name}'", where="targets", hint=did_you_mean(name, known))
 
 
 def _refuse_target(spec: Spec, text: str) -> None:

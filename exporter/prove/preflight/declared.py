@@ -19,6 +19,7 @@ from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.goldens.cases import Case
 from exporter.prove.goldens.values import draw, real_rows
 from exporter.prove.preflight.child import smallest
+from exporter.prove.preflight.consumers import hold_for_consumers
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.spec.model import Spec
 from exporter.spec.source import FACTORY
@@ -74,6 +75,7 @@ def convert_and_compare(
     the engines' to judge, and one that came from a file has its own declarations.
     """
     conversion = convert_all(spec, checkpoint, into, setting, samples, trial)
+    hold_for_consumers(spec.targets, conversion, into, setting)
     if trial is None or spec.model == FACTORY or _FORMAT not in spec.formats:
         return conversion
     request = WrittenProgram(into / _FORMAT, spec.without_verdict())

@@ -1,0 +1,153 @@
+"""What is looked at of a program: facts of its ONNX file, and the values of its PIR program with their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exporter.base.readers import read
+from exporter.base.readers.base import ModelFacts
+from exporter.base.readers.nodes import Node, nodes
+from exporter.base.readers.program import Block, TensorType, Type, read_operators
+from exporter.base.tensors import TensorSpec
+from exporter.spec.model import Spec
+
+#: Operators that pass a value on, between the products and the softmax of an attention.
+_BETWEEN = frozenset(("Add", "Mul", "Div", "Sub", "Where", "Cast", "Identity", "Dropout"))
+_PRODUCTS = ("MatMul", "Gemm")
+
+
+@dataclass(frozen=True)
+class Place:
+    """An operator and a tensor that it puts out; `layer` and `line` are those of the user's code, where known."""
+
+    operator: str
+    tensor: str
+    layer: str = ""
+    line: str = ""
+
+    def __str__(self) -> str:
+        by = f" of {self.layer}" if self.layer else ""
+        return f"{self.operator} ({self.tensor}){by}" + (f", {self.line}" if self.line else "")
+
+
+@dataclass(frozen=True)
+class SizedValue:
+    """A value inside a program; -1 is a size that varies."""
+
+    place: Place
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is known of a program that a consumer is to take.
+
+    `operators` are ONNX's, each with the places where it stands, in the order of the file; `values` those of the PIR
+    program. `opset` is None where no ONNX is there or its opset is not known; `nbytes` is the size of the ONNX file.
+    """
+
+    formats: frozenset[str]
+    inputs: Sequence[TensorSpec]
+    outputs: Sequence[TensorSpec] = ()
+    opset: int | None = None
+    operators: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    values: Sequence[SizedValue] = ()
+    nbytes: int = 0
+    external: bool = False
+    attention: Place | None = None
+
+
+def program_of(files: Mapping[str, Path]) -> Program:
+    """Read the programs of one model, each by its format; of several the ONNX file says most.
+
+    Raises:
+        BundleError: a file is damaged.
+    """
+    facts = {form: read(path) for form, path in files.items()}
+    first = facts.get("onnx") or next(iter(facts.values()))
+    values = tuple(_values(read_operators(files["pir"]))) if "pir" in files else ()
+    told = Program(frozenset(files), first.inputs, first.outputs, values=values)
+    if "onnx" not in files:
+        return told
+    return _with_onnx(told, facts["onnx"], nodes(files["onnx"]))
+
+
+def program_of_spec(spec: Spec) -> Program:
+    """What a spec says of its program before there is one."""
+    opset = (spec.opset or 17) if "onnx" in spec.formats else None
+    fixed = {name: dim.min for name, dim in spec.dims.items() if dim.min == dim.max}
+    inputs = [
+        TensorSpec(one.name, one.dtype, tuple(fixed.get(str(size), size) for size in one.shape))
+        for one in spec.input_specs()
+    ]
+    return Program(frozenset(spec.formats), inputs, opset=opset)
+
+
+def _with_onnx(told: Program, facts: ModelFacts, found: Sequence[Node]) -> Program:
+    places: dict[str, list[Place]] = {kind: [] for kind in facts.operators}
+    for node in found:
+        places.setdefault(node.kind, []).append(_place(node))
+    opset = facts.versions.get("opset")
+    return Program(
+        told.formats,
+        told.inputs,
+        told.outputs,
+        opset if isinstance(opset, int) else None,
+        places,
+        told.values,
+        facts.size,
+        any(weight.file for weight in facts.weights),
+        _attention(found),
+    )
+
+
+def _place(node: Node) -> Place:
+    return Place(node.kind, next(node.given(), ""))
+
+
+def _values(block: Block) -> Iterator[SizedValue]:
+    for operator in block.operators:
+        if operator.name not in ("parameter", "data", "fetch"):
+            for result in operator.results:
+                for shape in _shapes(result.type):
+                    yield SizedValue(
+                        Place(operator.name, f"%{result.id}", operator.layer.strip("/"), operator.line), shape
+                    )
+        for inner in operator.blocks:
+            yield from _values(inner)
+
+
+def _shapes(kind: Type) -> Iterator[tuple[int, ...]]:
+    if isinstance(kind, TensorType):
+        yield kind.shape
+    elif isinstance(kind, tuple):
+        for inner in kind:
+            yield from _shapes(inner)
+
+
+def _attention(found: Sequence[Node]) -> Place | None:
+    """The first softmax between two products of matrices."""
+    makers = {name: node for node in found for name in node.given()}
+    readers: dict[str, list[Node]] = {}
+    for node in found:
+        for taken in node.inputs.values():
+            for name in taken:
+                readers.setdefault(name, []).append(node)
+
+    def behind(node: Node, steps: int = 4) -> bool:
+        above = [makers[name] for taken in node.inputs.values() for name in taken if name in makers]
+        return any(
+            made.kind in _PRODUCTS or (steps > 0 and made.kind in _BETWEEN and behind(made, steps - 1))
+            for made in above
+        )
+
+    def ahead(node: Node, steps: int = 2) -> bool:
+        below = [reader for name in node.given() for reader in readers.get(name, ())]
+        return any(
+            reader.kind in _PRODUCTS or (steps > 0 and reader.kind in _BETWEEN and ahead(reader, steps - 1))
+            for reader in below
+        )
+
+    return next((_place(node) for node in found if node.kind == "Softmax" and behind(node) and ahead(node)), None)
