@@ -21,7 +21,7 @@ def spec(place: Path, model: str, shape: list[int | str], **more: Any) -> Path:
     content = {
         "name": "consumed",
         "version": "1",
-        "model": f"tests.models.consumed:{model}",
+        "model": f"tests.models.for_consumers:{model}",
         "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": shape, "values": "normal"}},
         "formats": ["pir", "onnx"],

@@ -1,64 +1,65 @@
-"""Random networks of the kinds that consumers could not take, and one that they take."""
+"""Small networks in the roles that PaddleX and PaddleOCR have predictors for; untrained, with answers that differ."""
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import paddle
 from paddle import nn
 
 
-class LoudAdd(nn.Layer):
-    """A residual stream as in PP-OCRv5's recogniser: a sum over 65,504 that a norm makes small again."""
-
-    def __init__(self, scale: float = 1e6) -> None:
-        super().__init__()
-        self.widen = nn.Linear(8, 16)
-        self.norm = nn.LayerNorm(16)
-        self.head = nn.Linear(16, 4)
-        self.scale = scale
-
-    def forward(self, x: Any) -> Any:
-        wide = self.widen(x)
-        loud = wide + paddle.tanh(wide) * self.scale
-        return self.head(self.norm(loud))
-
-
-class ManyClasses(nn.Layer):
-    """A recogniser's head: a score for each of 18,385 signs at each place."""
-
-    def __init__(self, classes: int = 18385) -> None:
-        super().__init__()
-        self.head = nn.Linear(8, classes)
-
-    def forward(self, x: Any) -> Any:
-        return nn.functional.softmax(self.head(x), axis=-1)
-
-
-class Attention(nn.Layer):
-    """One head of self-attention between two norms."""
+class Features(nn.Layer):
+    """Picture [batch, 3, height, width] to [batch, 16, height / 4, width / 4], by fixed weights."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(8)
-        self.queries, self.keys, self.values = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+        dice = np.random.RandomState(7)
+        self.first = nn.Conv2D(3, 8, 3, stride=2, padding=1, weight_attr=drawn(dice, (8, 3, 3, 3)))
+        self.second = nn.Conv2D(8, 16, 3, stride=2, padding=1, weight_attr=drawn(dice, (16, 8, 3, 3)))
 
-    def forward(self, x: Any) -> Any:
-        x = self.norm(x)
-        scores = paddle.matmul(self.queries(x), self.keys(x), transpose_y=True) / 8**0.5
-        return x + paddle.matmul(nn.functional.softmax(scores, axis=-1), self.values(x))
+    def forward(self, picture: paddle.Tensor) -> paddle.Tensor:
+        relu = nn.functional.relu
+        return relu(self.second(relu(self.first(picture))))
 
 
-class Plain(nn.Layer):
-    """Convolutions, a norm, a pool and a head: nothing that a consumer here refuses."""
+def drawn(dice: np.random.RandomState, shape: tuple[int, ...]) -> paddle.ParamAttr:
+    """Weights of a normal distribution, scaled by the number of inputs."""
+    scale = np.sqrt(2 / np.prod(shape[1:] if len(shape) == 4 else shape[:1]))
+    values = (dice.standard_normal(shape) * scale).astype("float32")
+    return paddle.ParamAttr(initializer=nn.initializer.Assign(values))
 
-    def __init__(self, width: int = 4, act: str = "relu") -> None:
+
+class Classifier(nn.Layer):
+    """Picture [batch, 3, 32, 32] to probabilities [batch, 6]."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.first = nn.Conv2D(3, width, 3, padding=1)
-        self.norm = nn.BatchNorm2D(width)
-        self.act = getattr(nn.functional, act)
-        self.pool = nn.AdaptiveAvgPool2D(1)
-        self.head = nn.Linear(width, 5)
+        self.features = Features()
+        self.head = nn.Linear(256, 6, weight_attr=drawn(np.random.RandomState(8), (256, 6)))
 
-    def forward(self, x: Any) -> Any:
-        return self.head(paddle.flatten(self.pool(self.act(self.norm(self.first(x)))), 1))
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        pooled = nn.functional.adaptive_avg_pool2d(self.features(x), 4)
+        return nn.functional.softmax(self.head(paddle.flatten(pooled, 1)), axis=-1)
+
+
+class Reader(nn.Layer):
+    """Line [batch, 3, 32, width] to probabilities [batch, width / 4, 9], the first class being the blank."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = Features()
+        self.head = nn.Linear(16, 9, weight_attr=drawn(np.random.RandomState(9), (16, 9)))
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        columns = paddle.transpose(self.features(x).mean(2), [0, 2, 1])
+        return nn.functional.softmax(self.head(columns - columns.mean(1, keepdim=True)) * 8.0, axis=-1)
+
+
+class Segmenter(nn.Layer):
+    """Picture [batch, 3, 20, 24] to the class of each pixel, int32 [batch, 20, 24], as PaddleSeg exports it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Conv2D(3, 5, 5, padding=2, weight_attr=drawn(np.random.RandomState(10), (5, 3, 5, 5)))
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return paddle.argmax(self.head(x), axis=1, dtype="int32")
