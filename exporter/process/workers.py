@@ -83,7 +83,7 @@ class Beyond:
     megabytes: int
 
 
-#: A child may take so long for each gigabyte of a bundle: to record the goldens of 7.5 GB took 146 s on a quiet machine.
+#: Seconds that a child may take for each gigabyte of a bundle; to record the goldens of 7.5 GB took 146.
 SECONDS_A_GIGABYTE = 100.0
 
 

@@ -281,6 +281,9 @@ def test_the_metric_is_asked_about_what_the_model_gives_where_it_will_be(monkeyp
         try_cases(TryRequest(with_recipe(Summed), None, None, rated=True))
     assert "for 2 of the samples" in refusal.value.what, "of a single row nobody sees whether it is the sample's"
     assert refusal.value.where.startswith(f"model: {__name__}:Summed")
+    drawn = {"x": {"dtype": "float32", "shape": ["batch", 4]}}
+    try_cases(TryRequest(with_recipe(inputs=drawn), None, None, rated=True))
+    assert asked == [6], "without the data's own inputs there is nothing to rate"
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ class TestTheHarness:
             (TensorSpec("x", "float32", ("batch", 3)), TensorSpec("m", "bool", ("seq",))),
             ("y", "label"),
             {"seq": 3},
+            of.dims,
         )
         without = subject().bench().source
         assert without is not None and without.checkpoint is None
