@@ -88,7 +88,7 @@ class Hashed:
 
     @classmethod
     def of(cls, folder: Path, before: Hashed | None = None) -> Hashed:
-        """What lies below a folder now; what has not changed since `before` is not read again."""
+        """Read what lies below a folder now; what has not changed since `before` is not read again."""
         changed = _changed(folder)
         same = before.files if before else {}
         known = {name for name, mark in changed.items() if before and name in same and before.changed[name] == mark}
@@ -124,7 +124,7 @@ def _same_bytes(first: Path, second: Path) -> bool:
 
 
 def _changed(folder: Path) -> dict[str, tuple[int, int]]:
-    """Of each file and folder below one: which it is, and the time (ns) at which anything of it changed."""
+    """Tell of each file and folder below one: which it is, and the time (ns) at which anything of it changed."""
     facts = ((path, path.stat()) for path in sorted(folder.rglob("*")))
     return {path.relative_to(folder).as_posix(): (fact.st_ino, fact.st_ctime_ns) for path, fact in facts}
 

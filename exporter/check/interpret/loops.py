@@ -68,7 +68,7 @@ def _for(run: Run, node: ast.For) -> bool:
 
 
 def _is_short(run: Run, source: Sequence, node: ast.For) -> bool:
-    """Whether a loop can be run item by item: few are there, all are known, and nothing leaves it early."""
+    """Tell whether a loop can be run item by item: few are there, all are known, and nothing leaves it early."""
     now = run.now
     shallow = now.depth < _DEEP_LOOPS - 1 and run.forward
     leaves = any(isinstance(each, (ast.Break, ast.Continue)) for part in node.body for each in inside(part))
@@ -149,7 +149,7 @@ def _loop(
 
 
 def _after_turn(old: Any, new: Any, tensor: bool, peeled: bool, growths: int) -> Any:
-    """What stands at the head of a loop after a turn; the first that is sure to be made has made a number a tensor."""
+    """Tell what stands at the head of a loop after a turn; the first that is sure has made a number a tensor."""
     if isinstance(old, dict) and isinstance(new, dict):  # the items of a dict
         return {key: _after_turn(old.get(key, UNBOUND), new[key], tensor, peeled, growths) for key in new}
     if not isinstance(old, Value) or not isinstance(new, Value) or old is UNBOUND:

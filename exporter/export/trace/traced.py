@@ -14,6 +14,7 @@ from exporter.base.tensors import TensorSpec, split_size
 from exporter.export.trace.blame import blamed, placed_at_forward
 from exporter.export.trace.called import take_by_position
 from exporter.export.trace.fixes import fixes_in_force
+from exporter.export.trace.fixes.base import Value
 from exporter.export.trace.fixes.settled import declared_sizes
 from exporter.export.trace.layer import digests
 from exporter.export.trace.owned import refuse_strangers
@@ -118,9 +119,9 @@ def _traced(
     layer: paddle.nn.Layer,
     bound: Sequence[TensorSpec],
     names: tuple[str, ...] | None,
-    to_static: Callable[[], Any],
-) -> tuple[tuple[TensorSpec, ...], tuple[str, ...], Any]:
-    """The outputs, their names in the program's order, and the traced layer."""
+    to_static: Callable[[], Value],
+) -> tuple[tuple[TensorSpec, ...], tuple[str, ...], Value]:
+    """Trace; return the outputs, their names in the program's order, and the traced layer."""
     forget_unfinished_programs()
     with (
         blamed("trace", layer),
@@ -138,8 +139,8 @@ def _traced(
     return outputs, native, static
 
 
-def _attributes(layer: paddle.nn.Layer) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The attributes of a layer and its sublayers, with a copy of each: a trace that fails may leave its own there."""
+def _attributes(layer: paddle.nn.Layer) -> list[tuple[dict[str, Value], dict[str, Value]]]:
+    """Copy the attributes of a layer and its sublayers: a trace that fails may leave its own there."""
     tables = [
         table
         for sublayer in layer.sublayers(include_self=True)
@@ -148,7 +149,7 @@ def _attributes(layer: paddle.nn.Layer) -> list[tuple[dict[str, Any], dict[str, 
     return [(table, dict(table)) for table in tables]
 
 
-def _restore(tables: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def _restore(tables: Sequence[tuple[dict[str, Value], dict[str, Value]]]) -> None:
     for table, own in tables:
         table.clear()
         table.update(own)

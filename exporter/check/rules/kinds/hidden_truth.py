@@ -110,7 +110,7 @@ def _raises(body: list[ast.stmt]) -> bool:
 
 
 def _comparable(left: Value, right: Value) -> bool:
-    """Whether two are shapes or lists that Python compares item by item: a list and a tuple are never equal.
+    """Tell whether two are shapes or lists that Python compares item by item: a list and a tuple are never equal.
 
     Nor are two lengths: with an empty list no item is compared.
     """
@@ -121,7 +121,7 @@ def _comparable(left: Value, right: Value) -> bool:
 
 
 def _may_vary(left: Value, right: Value) -> bool:
-    """Whether the shape of a tensor of the trace, of which not all sizes are known, is compared with another."""
+    """Tell whether the shape of a tensor of the trace, of which not all sizes are known, is compared with another."""
     pair = (left, right)
     shapes = [each.tensor for each in pair if isinstance(each, Shape)]
     unknown = any(not one.guessed and not (one.closed and Extent.UNKNOWN not in one.sizes) for one in shapes)

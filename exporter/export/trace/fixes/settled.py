@@ -165,7 +165,7 @@ class _Sizes:
 
 
 def _maker(value: Value) -> tuple[str, Operation]:
-    """What makes a value of the program; an argument of a loop's body has none."""
+    """Find what makes a value of the program; an argument of a loop's body has none."""
     operator = value.get_defining_op()
     if operator is None:
         raise Undecided
