@@ -10,7 +10,6 @@ from packaging.version import Version
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.deploy.handoff.base import TARGETS
-from exporter.engines.consumers.base import name_of
 from exporter.engines.consumers.base import names as consumers
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
@@ -35,7 +34,7 @@ def refuse_targets(spec: Spec) -> None:
         name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
         if name in names:
             _refuse_target(spec, text)
-        elif name_of(text) not in consumers():
+        elif name.replace("_", "-").lower() not in consumers():
             known = names | dict.fromkeys(consumers())
             raise UsageError(f"unknown target '{name}'", where="targets", hint=did_you_mean(name, known))
 
