@@ -41,8 +41,8 @@ class Checked:
             | {"smallest": layer.smallest, "overflows": layer.overflows, "vanishes": layer.vanishes}
             for layer in self.ranges
         ]
-        found = [finding.to_json() for finding in self.findings]
-        return {"targets": list(self.targets), "findings": found, "ranges": ranges, "notes": list(self.notes)}
+        findings = [finding.to_json() for finding in self.findings]
+        return {"targets": list(self.targets), "findings": findings, "ranges": ranges, "notes": list(self.notes)}
 
     def as_text(self) -> str:
         """Return a line for each consumer, and below it what it does not take."""
@@ -79,7 +79,11 @@ def check_bundle(bundle: Bundle, targets: Sequence[str], setting: Setting, *, sc
         UsageError: a target is unknown, or reads a format that the bundle lacks.
         BundleError: a file is damaged.
     """
-    plain = {one.format: bundle.folder / one.main for one in bundle.artifacts.values() if one.precision == "fp32"}
+    plain = {
+        artifact.format: bundle.folder / artifact.main
+        for artifact in bundle.artifacts.values()
+        if artifact.precision == "fp32"
+    }
     notes: list[str] = []
     ranges = _scan(bundle, plain, setting, notes) if scan and _computes_fp16(targets or names()) else ()
     return _checked(program_of(plain), targets, ranges, notes)
@@ -125,7 +129,7 @@ def _checked(program: Program, targets: Sequence[str], ranges: Sequence[LayerRan
 
 
 def listed() -> str:
-    """Every consumer with what it takes, each limit with its source and date."""
+    """List every consumer with what it takes, each limit with its source and date."""
     lines = []
     for name, consumer in consumers().items():
         lines.append(f"{name}: {consumer.about}; reads {', '.join(consumer.formats)}")
@@ -136,8 +140,8 @@ def listed() -> str:
 
 def _words(limit: Limit) -> str:
     bounds = {"least": limit.least, "most": limit.most}
-    told = [limit.kind, *(f"{name} {value:,}" for name, value in bounds.items() if value is not None)]
-    return ", ".join([*told, *([f"versions {limit.versions}"] if limit.versions else []), limit.level])
+    words = [limit.kind, *(f"{name} {value:,}" for name, value in bounds.items() if value is not None)]
+    return ", ".join([*words, *([f"versions {limit.versions}"] if limit.versions else []), limit.level])
 
 
 def as_json() -> dict[str, object]:

@@ -99,7 +99,7 @@ class Patches:
                     if id(value) in new_of:
                         self.attribute(owner, name, _unbound(owner, new_of[id(value)]))
 
-    def item(self, holder: Any, key: Any, new: Any) -> None:
+    def item(self, holder: Any, key: object, new: object) -> None:
         """`holder[key] = new`, of a dict or a list."""
         if key in holder if isinstance(holder, dict) else True:
             self._undo.append((operator.setitem, (holder, key, holder[key])))

@@ -35,9 +35,9 @@ class Finding:
     def to_json(self) -> dict[str, object]:
         """Return the object that `exporter targets --json` prints."""
         place = self.place
-        told = {"target": self.target, "severity": self.limit.level, "kind": self.limit.kind, "what": self.what}
+        summary = {"target": self.target, "severity": self.limit.level, "kind": self.limit.kind, "what": self.what}
         where = {} if place is None else {key: value for key, value in vars(place).items() if value}
-        return {**told, **where, "limit": self.limit.says, "source": self.limit.source, "date": self.limit.date}
+        return {**summary, **where, "limit": self.limit.says, "source": self.limit.source, "date": self.limit.date}
 
     def __str__(self) -> str:
         return f"{self.target}: {self.what} ({self.limit.says}; {self.limit.source}, {self.limit.date})"
@@ -63,7 +63,7 @@ class LayerRange:
 
 
 def check(program: Program, targets: Sequence[str], ranges: Sequence[LayerRange] = ()) -> tuple[Finding, ...]:
-    """What stands in the way of each target, in their order; `ranges` as the fp16 scan measured them.
+    """Find what stands in the way of each target, in their order; `ranges` as the fp16 scan measured them.
 
     Raises:
         UsageError: a target names no consumer.
@@ -74,16 +74,16 @@ def check(program: Program, targets: Sequence[str], ranges: Sequence[LayerRange]
 def _of_target(program: Program, target: str, ranges: Sequence[LayerRange]) -> Iterator[Finding]:
     from packaging.requirements import Requirement
 
-    consumer, asked = consumer_of(target), Requirement(target)
+    consumer, wanted = consumer_of(target), Requirement(target)
     if not program.formats & set(consumer.formats):
         had, reads = ", ".join(sorted(program.formats)), " or ".join(consumer.formats)
         raise UsageError(
             f"'{target}' reads {reads}, and there is {had}", where="targets", hint=f"add {reads} to formats"
         )
     for limit in consumer.limits:
-        if limit.holds_for(asked):
-            found = _CHECKS[limit.kind](program, limit) if limit.kind != "fp16" else _fp16(ranges)
-            for what, place in found:
+        if limit.holds_for(wanted):
+            obstacles = _CHECKS[limit.kind](program, limit) if limit.kind != "fp16" else _fp16(ranges)
+            for what, place in obstacles:
                 yield Finding(target, what, limit, place)
 
 
@@ -121,13 +121,13 @@ def _rank(program: Program, limit: Limit) -> Found:
 
     yield from _values(program, too_many, lambda value: f"{len(value.shape)} dimensions, {list(value.shape)}")
     if not limit.operators:
-        for one in program.inputs:
-            if len(one.shape) > (limit.most or 0):
-                yield f"input {one.name} has {len(one.shape)} dimensions", None
+        for tensor in program.inputs:
+            if len(tensor.shape) > (limit.most or 0):
+                yield f"input {tensor.name} has {len(tensor.shape)} dimensions", None
 
 
 def _size(program: Program, limit: Limit) -> Found:
-    """The last size of what has a width; of the outputs as the ONNX declares them where no value is known."""
+    """Find the last size of what has a width; of the outputs as the ONNX declares them where no value is known."""
     most = limit.most or 0
 
     def too_wide(value: SizedValue) -> bool:
@@ -135,10 +135,10 @@ def _size(program: Program, limit: Limit) -> Found:
 
     yield from _values(program, too_wide, lambda value: f"a width of {value.shape[-1]:,}, over {most:,}")
     if not program.values:
-        for one in (*program.inputs, *program.outputs):
-            last = one.shape[-1] if len(one.shape) >= _HAS_WIDTH else 0
+        for tensor in (*program.inputs, *program.outputs):
+            last = tensor.shape[-1] if len(tensor.shape) >= _HAS_WIDTH else 0
             if isinstance(last, int) and last > most:
-                yield f"{one.name} has a width of {last:,}, over {most:,}", None
+                yield f"{tensor.name} has a width of {last:,}, over {most:,}", None
 
 
 def _values(program: Program, wrong: Callable[[SizedValue], bool], words: Callable[[SizedValue], str]) -> Found:
@@ -155,17 +155,17 @@ def _bytes(program: Program, limit: Limit) -> Found:
 
 
 def _dynamic(program: Program, limit: Limit) -> Found:
-    for one in program.inputs:
-        sizes = one.shape[1:] if limit.allowed == "batch" else one.shape
+    for tensor in program.inputs:
+        sizes = tensor.shape[1:] if limit.allowed == "batch" else tensor.shape
         open_sizes = [str(size) for size in sizes if not isinstance(size, int) or size < 0]
         if open_sizes:
-            yield f"input {one.name} varies in size: {', '.join(open_sizes)}", None
+            yield f"input {tensor.name} varies in size: {', '.join(open_sizes)}", None
 
 
 def _dtype(program: Program, limit: Limit) -> Found:
-    for one in (*program.inputs, *program.outputs):
-        if one.dtype in limit.dtypes:
-            yield f"{one.name} is {one.dtype}", None
+    for tensor in (*program.inputs, *program.outputs):
+        if tensor.dtype in limit.dtypes:
+            yield f"{tensor.name} is {tensor.dtype}", None
 
 
 def _external(program: Program, _limit: Limit) -> Found:

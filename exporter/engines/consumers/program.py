@@ -68,38 +68,38 @@ def program_of(files: Mapping[str, Path]) -> Program:
     facts = {form: read(path) for form, path in files.items()}
     first = facts.get("onnx") or next(iter(facts.values()))
     values = tuple(_values(read_operators(files["pir"]))) if "pir" in files else ()
-    told = Program(frozenset(files), first.inputs, first.outputs, values=values)
+    plain = Program(frozenset(files), first.inputs, first.outputs, values=values)
     if "onnx" not in files:
-        return told
-    return _with_onnx(told, facts["onnx"], nodes(files["onnx"]))
+        return plain
+    return _with_onnx(plain, facts["onnx"], nodes(files["onnx"]))
 
 
 def program_of_spec(spec: Spec) -> Program:
-    """What a spec says of its program before there is one."""
+    """Tell what a spec says of its program before there is one."""
     opset = (spec.opset or 17) if "onnx" in spec.formats else None
     fixed = {name: dim.min for name, dim in spec.dims.items() if dim.min == dim.max}
     inputs = [
-        TensorSpec(one.name, one.dtype, tuple(fixed.get(str(size), size) for size in one.shape))
-        for one in spec.input_specs()
+        TensorSpec(tensor.name, tensor.dtype, tuple(fixed.get(str(size), size) for size in tensor.shape))
+        for tensor in spec.input_specs()
     ]
     return Program(frozenset(spec.formats), inputs, opset=opset)
 
 
-def _with_onnx(told: Program, facts: ModelFacts, found: Sequence[Node]) -> Program:
+def _with_onnx(plain: Program, facts: ModelFacts, graph: Sequence[Node]) -> Program:
     places: dict[str, list[Place]] = {kind: [] for kind in facts.operators}
-    for node in found:
+    for node in graph:
         places.setdefault(node.kind, []).append(_place(node))
     opset = facts.versions.get("opset")
     return Program(
-        told.formats,
-        told.inputs,
-        told.outputs,
+        plain.formats,
+        plain.inputs,
+        plain.outputs,
         opset if isinstance(opset, int) else None,
         places,
-        told.values,
+        plain.values,
         facts.size,
         any(weight.file for weight in facts.weights),
-        _attention(found),
+        _attention(graph),
     )
 
 
@@ -127,11 +127,11 @@ def _shapes(kind: Type) -> Iterator[tuple[int, ...]]:
             yield from _shapes(inner)
 
 
-def _attention(found: Sequence[Node]) -> Place | None:
-    """The first softmax between two products of matrices."""
-    makers = {name: node for node in found for name in node.given()}
+def _attention(graph: Sequence[Node]) -> Place | None:
+    """Find the first softmax between two products of matrices."""
+    makers = {name: node for node in graph for name in node.given()}
     readers: dict[str, list[Node]] = {}
-    for node in found:
+    for node in graph:
         for taken in node.inputs.values():
             for name in taken:
                 readers.setdefault(name, []).append(node)
@@ -139,8 +139,8 @@ def _attention(found: Sequence[Node]) -> Place | None:
     def behind(node: Node, steps: int = 4) -> bool:
         above = [makers[name] for taken in node.inputs.values() for name in taken if name in makers]
         return any(
-            made.kind in _PRODUCTS or (steps > 0 and made.kind in _BETWEEN and behind(made, steps - 1))
-            for made in above
+            maker.kind in _PRODUCTS or (steps > 0 and maker.kind in _BETWEEN and behind(maker, steps - 1))
+            for maker in above
         )
 
     def ahead(node: Node, steps: int = 2) -> bool:
@@ -150,4 +150,4 @@ def _attention(found: Sequence[Node]) -> Place | None:
             for reader in below
         )
 
-    return next((_place(node) for node in found if node.kind == "Softmax" and behind(node) and ahead(node)), None)
+    return next((_place(node) for node in graph if node.kind == "Softmax" and behind(node) and ahead(node)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 
 if TYPE_CHECKING:
+    import paddle
+
     from exporter.prove.root_cause.watch import Call
 
 #: Cases that are run, the first ones recorded: ranges hardly differ between sizes, and each run keeps every value.
@@ -80,7 +82,7 @@ def _watched(oracle: Oracle, inputs: TensorMap) -> tuple[Sequence[Call], bool]:
     """The calls of a run in float64, if the layer has a true way to run so; else of the one in float32, and False."""
     from exporter.prove.root_cause.watch import watching
 
-    def run(layer: Any, given_inputs: TensorMap) -> Sequence[Call]:
+    def run(layer: paddle.nn.Layer, given_inputs: TensorMap) -> Sequence[Call]:
         with watching(layer) as calls, border():
             call_layer(layer, oracle.order, given_inputs)
         return calls

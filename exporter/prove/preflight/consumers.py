@@ -23,7 +23,9 @@ def hold_for_consumers(named: Sequence[str], conversion: Conversion, into: Path,
     targets = consumers_in(named)
     if not targets:
         return
-    programs = {one.format: into / one.main for one in conversion.artifacts if one.precision == "fp32"}
+    programs = {
+        artifact.format: into / artifact.main for artifact in conversion.artifacts if artifact.precision == "fp32"
+    }
     for finding in check(program_of(programs), targets):
         if finding.is_error:
             where = finding.place.line if finding.place is not None else ""

@@ -69,6 +69,14 @@ class Scaled(paddle.nn.Layer):
         return x * self.scale
 
 
+class OfTheData(Scaled):
+    """Run on rows of the data alone."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        assert {tuple(row) for row in x.numpy().tolist()} <= {tuple(row) for row in HELD["x"].tolist()}
+        return super().forward(x)
+
+
 class Alone(paddle.nn.Layer):
     """Run in one thread."""
 
@@ -281,6 +289,7 @@ def test_the_metric_is_asked_about_what_the_model_gives_where_it_will_be(monkeyp
         try_cases(TryRequest(with_recipe(Summed), None, None, rated=True))
     assert "for 2 of the samples" in refusal.value.what, "of a single row nobody sees whether it is the sample's"
     assert refusal.value.where.startswith(f"model: {__name__}:Summed")
+    try_cases(TryRequest(with_recipe(OfTheData), None, None, rated=False))
     drawn = {"x": {"dtype": "float32", "shape": ["batch", 4]}}
     try_cases(TryRequest(with_recipe(inputs=drawn), None, None, rated=True))
     assert asked == [6], "without the data's own inputs there is nothing to rate"

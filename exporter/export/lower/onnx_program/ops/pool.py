@@ -124,10 +124,10 @@ def _settings(c: Call, x: Tensor, kernel: list[int], margins: Padding) -> dict[s
     """Kernel, strides and padding. Rounding up is written as more padding at the end of known sizes."""
     dims = x.rank - 2
     strides = [int(step) for step in c.attr("strides")]
-    settings: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **margins}
+    settings = {"kernel_shape": kernel, "strides": strides, **margins}
     if not c.attr("ceil_mode") or "auto_pad" in settings:
         return settings
-    begins, ends = settings["pads"][:dims], list(settings["pads"][dims:])
+    begins, ends = margins["pads"][:dims], list(margins["pads"][dims:])
     sizes = x.shape[2:]
     if -1 in sizes:
         if any(begin + step > size for begin, step, size in zip(begins, strides, kernel, strict=True)):
@@ -224,7 +224,7 @@ def _with_index(c: Call) -> list[Tensor | None]:
         if any(size < 0 or size % out for out, size in zip(targets, sizes, strict=True)):
             return list(_windows_with_index(c, x, targets))
         steps = [size // out for out, size in zip(targets, sizes, strict=True)]
-        settings: dict[str, Any] = {"kernel_shape": steps, "strides": steps}
+        settings = {"kernel_shape": steps, "strides": steps}
     else:
         settings = _settings(c, x, kernel, padding(c, dims))
     values, places = b.many("MaxPool", x, shapes=[tuple(_open(x))] * 2, **settings)
