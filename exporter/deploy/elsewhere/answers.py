@@ -136,7 +136,9 @@ def _refuse_strange(about: About, path: Path) -> None:
     try:
         datetime.fromisoformat(about.when.replace("Z", "+00:00"))
     except ValueError as error:
-        raise UsageError(f"when: '{plain(about.when)}' is no date, such as 2026-01-31", where=str(path)) from error
+        raise UsageError(
+            f"when: '{plain(about.when)}' is no date", where=str(path), hint="write it as 2026-01-31"
+        ) from error
     for key in ("engine", "version", "device", "who", "precision"):
         if not getattr(about, key).isprintable():
             raise UsageError(f"{key}: holds characters that cannot be printed", where=str(path), hint=_HINT)
@@ -205,7 +207,7 @@ def _numbers(value: Array) -> Array:
         UsageError: it holds no numbers.
     """
     if value.dtype.kind not in "biufc":
-        raise UsageError(f"holds {value.dtype.name}, which are no numbers")
+        raise UsageError(f"holds {value.dtype.name}, which are no numbers", hint=_HINT)
     native: Array = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("="), copy=False)).reshape(value.shape)
     return native
 
@@ -218,7 +220,7 @@ def _bare(path: Path, due: Due, most: int) -> Array:
     """
     raw = read_regular(path, most)
     if len(raw) != due.bytes:
-        raise UsageError(f"has {len(raw):,} bytes, and {due.bytes:,} are due{_guessed(len(raw), due)}")
+        raise UsageError(f"has {len(raw):,} bytes, and {due.bytes:,} are due{_guessed(len(raw), due)}", hint=_HINT)
     value: Array = np.frombuffer(raw, np.dtype(due.dtype).newbyteorder("<")).astype(due.dtype).reshape(due.shape)
     return value
 

@@ -52,7 +52,7 @@ def chosen(recorded: Sequence[C], wanted: Wanted) -> list[tuple[int, C]]:
     left = [(number, case) for number, case in enumerate(recorded) if _has(case, wanted.sizes or {})]
     if not left:
         known = sorted({f"{name}={size}" for case in recorded for name, size in case.dims.items()})
-        raise UsageError("no recorded case has these sizes", where="--dim", hint=f"some of: {', '.join(known)}")
+        raise UsageError("no recorded case has these sizes", where="--dim", hint=f"give some of {', '.join(known)}")
     if not wanted.count or wanted.count >= len(left):
         return left
     taken: list[tuple[int, C]] = []

@@ -115,7 +115,7 @@ def _run(bundle: Bundle, name: str, wish: Wish) -> Run:
         raise UsageError(f"'{precision}' is no precision", where="--precision", hint=hint)
     text = wish.engine.strip()
     if not text or not text.isprintable() or len(text) > _MOST_ENGINE:
-        hint = 'as in --engine "rknn 2.5 on RK3588"'
+        hint = 'give one, as in --engine "rknn 2.5 on RK3588"'
         raise UsageError(f"is no name of an engine of 1 to {_MOST_ENGINE} letters", where="--engine", hint=hint)
     return Run(variant.format, precision, text)
 
@@ -134,7 +134,7 @@ def _of_this_bundle(answers: Answers, bundle: Bundle, wish: Wish) -> Answers:
         raise UsageError(
             f"answers the kit of another bundle, {plain(text)[:80]}; this one is {bundle.manifest.digest}",
             where=str(wish.answers),
-            hint="judge them by that bundle, or run the kit of this one",
+            hint="run the kit of this one, or give the bundle that they answer",
         )
     return answers
 
@@ -227,7 +227,11 @@ def _with_layers(
     """
     wish, runs = measured
     if runs is None:
-        raise UsageError("no engine here runs the kit's variant, so layers cannot be judged", where="--layers")
+        raise UsageError(
+            "no engine here runs the kit's variant, so layers cannot be judged",
+            where="--layers",
+            hint="install onnxruntime",
+        )
     setting = runs.setting
     setting.say("telling own errors from inherited ones")
     case = smallest(selected, input_shapes(harness.bench.golden))
