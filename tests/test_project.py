@@ -284,7 +284,7 @@ def test_wheel_holds_the_whole_package_and_nothing_else(checkout: Path, tmp_path
     with ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
         entry_points = archive.read(f"paddle_exporter-{exporter.__version__}.dist-info/entry_points.txt").decode()
-    kinds = (".py", ".json", ".txt", ".typed", ".Dockerfile", ".cc", ".in", ".yaml")
+    kinds = (".py", ".json", ".txt", ".typed", ".Dockerfile", ".cc", ".in", ".yaml", ".mjs", ".html")
     files = [path for path in (ROOT / "exporter").rglob("*") if path.suffix in kinds]
     assert packed == {path.relative_to(ROOT).as_posix() for path in files}
     assert "exporter = exporter.cli:main" in entry_points

@@ -13,6 +13,7 @@ from exporter.cli.progress import setting
 from exporter.cli.run import Ending
 from exporter.cli.trust import Demands, proven, refuse_exchanged
 from exporter.deploy.elsewhere.advice import advice_on
+from exporter.deploy.elsewhere.archive import answers_in
 from exporter.deploy.elsewhere.cases import Wanted, read_sizes
 from exporter.deploy.elsewhere.judge import Wish, judge_elsewhere
 
@@ -56,8 +57,8 @@ def judge_kit(
         raise UsageError("--answers and --engine go together", where="exporter verify", hint=_ALONE)
     demands, accepts = trusted
     wanted = Wanted(kit.cases, read_sizes(kit.sizes))
-    wish = Wish(kit.answers, kit.engine, wanted, kit.precision or "", kit.variant, kit.layers, kit.source)
-    with setting(quiet=heard.quiet, timeout=heard.timeout, jobs=heard.jobs) as how:
+    with setting(quiet=heard.quiet, timeout=heard.timeout, jobs=heard.jobs) as how, answers_in(kit.answers) as folder:
+        wish = Wish(folder, kit.engine, wanted, kit.precision or "", kit.variant, kit.layers, kit.source)
         known = proven(bundle, demands, how)
         receiver = Receiver(accepts or known.may_waive, bool(known.digest))
         report = judge_elsewhere(bundle, wish, how, receiver)

@@ -41,8 +41,11 @@ def for_target(bundle: Path, to: Path, target: str) -> Path:
     return edited(bundle, to, lambda content: content["spec"].update(SPECS.get(target, {})))
 
 
-#: Those that are run before they are handed over.
-RUN_HERE = ("openvino", "paddle_lite", "plain")
+#: Those that are run before they are handed over; of devices: tests/deploy/foreign.
+RUN_HERE = (
+    *("openvino", "paddle_lite", "plain"),
+    *(name for name, target in TARGETS.all() if target.on_device),
+)
 #: Those that need a spec with a `pipeline`: tests/deploy/handoff/test_step_files.py.
 WITH_STEPS = ("paddleclas", "paddledet", "paddleseg", "paddlex")
 

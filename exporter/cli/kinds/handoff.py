@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exporter.base.errors import ExitCode
-from exporter.cli.options import Debug, Digest, Json, Out, Quiet, Signature, Timeout, Trust, Waivers
+from exporter.cli.options import Debug, Digest, Json, Out, Quiet, Signature, Sizes, Timeout, Trust, Waivers
 from exporter.cli.run import Ending, Verb
 from exporter.cli.screen import unreleased
 
@@ -29,6 +29,13 @@ _ModelVersion = Annotated[
     int | None,
     typer.Option("--model-version", min=1, help="Its number in a repository of models; 1 by default.", metavar="N"),
 ]
+_Using = Annotated[
+    Path | None,
+    typer.Option("--using", help="The Python that has a runtime of devices, or its node_modules.", metavar="PATH"),
+]
+_Precision = Annotated[
+    str | None, typer.Option("--precision", help="Of a runtime of devices: fp16 or int8, by its budget.", metavar="P")
+]
 
 
 def handoff(  # noqa: PLR0913 - an option is a parameter
@@ -37,6 +44,9 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     variant: _Variant = None,
     model_version: _ModelVersion = None,
     runtime: _Runtime = None,
+    using: _Using = None,
+    precision: _Precision = None,
+    dim: Sizes = None,
     out: Out = None,
     trust: Trust = None,
     signature: Signature = None,
@@ -52,6 +62,9 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     Nothing is overwritten: a folder that is there may only hold the same bytes. In a repository of models that an
     earlier hand-over wrote, --model-version adds a version beside those that are there, if their configuration fits.
 
+    A runtime of devices (mnn, ncnn, onnxruntime_web, …) converts the ONNX and runs every recorded case first. It is
+    installed here, or named by --using. With --dim, and where it takes one size only, what holds is called partial.
+
     What each --runtime made of it stands in its README; where one fails, nothing is written. With --trust nothing of
     BUNDLE is read before somebody trusted is known to have signed just these files.
     """
@@ -64,6 +77,8 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli.outcome import conclude_matrix
     from exporter.cli.progress import setting
     from exporter.cli.trust import Demands, proven, refuse_exchanged
+    from exporter.deploy.elsewhere.cases import read_sizes
+    from exporter.deploy.handoff.base import OnDevice
     from exporter.deploy.handoff.write import Wish, hand_over
 
     with setting(quiet=quiet, timeout=timeout) as how:
@@ -83,9 +98,9 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
             refuse_exchanged(matrix.digest, about.digest, bundle)
         if matrix is not None and matrix.exit is not ExitCode.PASSED:
             return conclude_matrix(matrix, bundle, as_json=as_json)
-        done = hand_over(
-            opened, Wish(to, variant, model_version, matrix, receiver.accepts_waivers), place, how.importing(None)
-        )
+        device = OnDevice(using, precision or "", read_sizes(dim or ()))
+        wish = Wish(to, variant, model_version, matrix, receiver.accepts_waivers, device)
+        done = hand_over(opened, wish, place, how.importing(None))
     return _conclude(done, about.digest, as_json)
 
 
@@ -93,13 +108,16 @@ def _conclude(done: HandedOver, digest: str, as_json: bool) -> ExitCode:
     told = {"folder": str(done.folder), "target": done.target, "variant": done.variant, "digest": digest}
     if as_json:
         proof = {"verified_here": done.proof.verified, "how": done.proof.how, "written": done.new}
+        proof |= {"partial": done.proof.partial} if done.proof.partial else {}
         rows = {} if done.rows is None else {"rows": asdict(done.rows)}
         sys.stdout.write(json.dumps({**told, **proof, **rows}) + "\n")
     else:
-        word = "yes" if done.proof.verified else "NO"
+        partial = f"partial: {done.proof.partial}\n" if done.proof.partial else ""
         there = "" if done.new else "it was there already, with the same content\n"
         rows_told = "" if done.rows is None else f"{done.rows}\n"
-        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{rows_told}{there}{done.folder}\n")
+        sys.stdout.write(
+            f"verified here: {done.proof.word} ({done.proof.how})\n{partial}{rows_told}{there}{done.folder}\n"
+        )
     return ExitCode.PASSED
 
 

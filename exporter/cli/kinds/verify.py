@@ -55,7 +55,8 @@ _Runtime = Annotated[
     typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
 ]
 _Answers = Annotated[
-    Path | None, typer.Option("--answers", help="Judge what came back of `exporter kit`.", metavar="DIR")
+    Path | None,
+    typer.Option("--answers", help="Judge what came back of `exporter kit`: a folder, or answers.tar.", metavar="DIR"),
 ]
 _Engine = Annotated[
     str | None, typer.Option("--engine", help="With --answers: what computed them.", metavar='"rknn 2.5 on RK3588"')

@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 
-class FedTensor(TypedDict):
-    """One input of one case, in two files of the same numbers."""
+class _WithHeader(TypedDict, total=False):
+    """The file with a header, where there is one."""
+
+    npy: str
+
+
+class FedTensor(_WithHeader):
+    """One input of one case, in one or two files of the same numbers."""
 
     name: str
     native: str
     dtype: str
     shape: list[int]
-    npy: str
     bin: str
     sha256: str
 

@@ -21,7 +21,7 @@ from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import Manifest, Variant
 from exporter.bundle.open import Bundle
 from exporter.deploy.elsewhere.cases import Wanted, chosen
-from exporter.deploy.elsewhere.content import KitCase, NamedTensor, Part, layout
+from exporter.deploy.elsewhere.content import FedTensor, KitCase, NamedTensor, Part, layout
 from exporter.deploy.elsewhere.readme import readme
 from exporter.deploy.handoff.place import files_in, refuse_more, refuse_other
 from exporter.process.scratch import scratch
@@ -104,40 +104,14 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
     files: dict[str, bytes | Path] = {
         f"model/{Path(path).name}": bundle.folder / path for path in sorted(variant.files)
     }
-    selected: list[KitCase] = []
-    for number, case in cases:
-        values = recorded_inputs(bundle.folder / GOLDEN, case, [tensor.name for tensor in manifest.inputs])
-        selected.append({"number": number, "name": case, "inputs": []})
-        for place, (tensor, native) in enumerate(zip(manifest.inputs, variant.inputs, strict=True)):
-            stem, value = f"inputs/{number}.{place}", values[tensor.name]
-            raw, npy = raw_bytes(value), npy_bytes(value)
-            files |= {f"{stem}.npy": npy, f"{stem}.bin": raw}
-            selected[-1]["inputs"].append(
-                {
-                    "name": tensor.name,
-                    "native": native,
-                    "dtype": value.dtype.name,
-                    "shape": list(value.shape),
-                    "npy": f"{stem}.npy",
-                    "bin": f"{stem}.bin",
-                    "sha256": sha256_bytes(raw),
-                }
-            )
+    inputs, selected = recorded_files(bundle, name, cases)
+    files |= inputs
     main = f"model/{Path(variant.artifact().main).name}"
-    part: Part = {"model": main, "answers": ANSWERS, "cases": selected, "outputs": _outputs(manifest, variant)}
+    part: Part = {"model": main, "answers": ANSWERS, "cases": selected, "outputs": outputs_of(manifest, variant)}
     files["model/cases.txt"] = _flat(selected)
-    about: dict[str, object] = {
-        "schema": 1,
-        "bundle": {"name": manifest.name, "version": manifest.version, "digest": manifest.digest},
-        "variant": name,
-        "inputs": [
-            {**_named(tensor.name, native, tensor.dtype, list(tensor.shape))}
-            for tensor, native in zip(manifest.inputs, variant.inputs, strict=True)
-        ],
-        **part,
-    }
+    about = about_kit(manifest, name, part)
     if layers:
-        inner, own = _layers(bundle, name, selected)
+        inner, own = layer_files(bundle, name, selected)
         files |= inner
         about["layers"] = own
     files["kit.json"] = readable_json(about)
@@ -146,7 +120,49 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
     return files
 
 
-def _layers(bundle: Bundle, name: str, selected: Sequence[KitCase]) -> tuple[dict[str, bytes | Path], Part]:
+def recorded_files(
+    bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], *, headers: bool = True
+) -> tuple[dict[str, bytes | Path], list[KitCase]]:
+    """The inputs of some cases as bare numbers, with `headers` also as .npy, and what kit.json says of each case."""
+    manifest, variant = bundle.manifest, bundle.manifest.variants[name]
+    files: dict[str, bytes | Path] = {}
+    selected: list[KitCase] = []
+    for number, case in cases:
+        values = recorded_inputs(bundle.folder / GOLDEN, case, [tensor.name for tensor in manifest.inputs])
+        fed: list[FedTensor] = []
+        for place, (tensor, native) in enumerate(zip(manifest.inputs, variant.inputs, strict=True)):
+            stem, value = f"inputs/{number}.{place}", values[tensor.name]
+            raw = raw_bytes(value)
+            files |= {f"{stem}.npy": npy_bytes(value), f"{stem}.bin": raw} if headers else {f"{stem}.bin": raw}
+            told: FedTensor = {
+                "name": tensor.name,
+                "native": native,
+                "dtype": value.dtype.name,
+                "shape": list(value.shape),
+                "bin": f"{stem}.bin",
+                "sha256": sha256_bytes(raw),
+            }
+            fed.append({**told, "npy": f"{stem}.npy"} if headers else told)
+        selected.append({"number": number, "name": case, "inputs": fed})
+    return files, selected
+
+
+def about_kit(manifest: Manifest, name: str, part: Part) -> dict[str, object]:
+    """What kit.json says: the bundle, the variant, its inputs, and the part that its program runs."""
+    variant = manifest.variants[name]
+    return {
+        "schema": 1,
+        "bundle": {"name": manifest.name, "version": manifest.version, "digest": manifest.digest},
+        "variant": name,
+        "inputs": [
+            _named(tensor.name, native, tensor.dtype, list(tensor.shape))
+            for tensor, native in zip(manifest.inputs, variant.inputs, strict=True)
+        ],
+        **part,
+    }
+
+
+def layer_files(bundle: Bundle, name: str, selected: Sequence[KitCase]) -> tuple[dict[str, bytes | Path], Part]:
     """The model that puts out its intermediate values, and what is asked of it: one case."""
     variant = bundle.manifest.variants[name]
     if variant.format != "onnx":
@@ -172,7 +188,8 @@ def layer_case(selected: Sequence[KitCase]) -> KitCase:
     return min(selected, key=lambda case: (":" in case["name"], amount(case), case["number"]))
 
 
-def _outputs(manifest: Manifest, variant: Variant) -> list[NamedTensor]:
+def outputs_of(manifest: Manifest, variant: Variant) -> list[NamedTensor]:
+    """The outputs in the order of their numbers, by the bundle's names and the file's."""
     pairs = zip(manifest.outputs, variant.outputs, strict=True)
     return [_named(tensor.name, native, tensor.dtype, list(tensor.shape)) for tensor, native in pairs]
 

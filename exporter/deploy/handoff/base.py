@@ -41,12 +41,29 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class OnDevice:
+    """How a runtime of devices is asked, see :mod:`exporter.deploy.foreign`.
+
+    `using` is the Python that has it, or its folder `node_modules`; `precision` is what it computes in, where that is
+    not the variant's; `sizes` are those of named dims, where the runtime is to take no others.
+    """
+
+    using: Path | None = None
+    precision: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = {"--using": self.using, "--precision": self.precision, "--dim": self.sizes}
+        return " and ".join(name for name, value in options.items() if value)
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The variant of a bundle that is handed over.
 
     `number` is the model's version in a repository of models; `limits` bind a child that a layout needs. `rows` is what
     was shown of its rows, for a server that could join requests; nothing allows that where it is None. Whoever hands it
-    over may accept the bundle's own waivers.
+    over may accept the bundle's own waivers. `device` is for runtimes of devices alone.
     """
 
     bundle: Bundle
@@ -55,6 +72,7 @@ class Chosen:
     limits: Limits = field(default_factory=Limits)
     rows: Rows | None = None
     accepts_waivers: bool = False
+    device: OnDevice = field(default_factory=OnDevice)
 
     @property
     def manifest(self) -> Manifest:
@@ -80,12 +98,18 @@ class Chosen:
 class Proof:
     """Whether what was handed over has been run here and computed what the bundle recorded; `how`, or why not.
 
-    `generated` names what beside it was only written.
+    `generated` names what beside it was only written. `partial` says to what the promise was narrowed.
     """
 
     verified: bool
     how: str
     generated: str = ""
+    partial: str = ""
+
+    @property
+    def word(self) -> str:
+        """`yes`, `partial` or `NO`."""
+        return "NO" if not self.verified else "partial" if self.partial else "yes"
 
 
 class Target(ABC):
@@ -95,13 +119,14 @@ class Target(ABC):
     `versions` is the folder in it that holds the versions of one model, such as `model_repository/{name}`: what a
     layout writes into `versions`/NUMBER belongs to that version, and everything else to all of them. `joins` says which
     setting of a server has it compute requests of several clients in one run, where it has one; then `Chosen.rows` is
-    there.
+    there. Only a target `on_device` is given `Chosen.device`.
     """
 
     formats: ClassVar[tuple[str, ...]]
     start: ClassVar[str]
     versions: ClassVar[str] = ""
     joins: ClassVar[str] = ""
+    on_device: ClassVar[bool] = False
 
     def version_folder(self, chosen: Chosen) -> str:
         """The folder of this version in the repository; empty where the target's folder is none."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +16,23 @@ from exporter.process.job import job
 _TAIL = 4000
 
 
+#: What Linux' personality(2) is told, so that a program's memory lies at the same addresses in every run.
+_SAME_ADDRESSES = 0x0040000
+#: Flags of Linux' unshare(2): users and a network of its own, which has no device but a loopback that is down.
+_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+
+
 @dataclass(frozen=True)
 class ProgramRequest:
-    """A command is to be run in the folder `cwd`, with these variables besides those that are there."""
+    """A command is to be run in the folder `cwd`, with these variables besides those that are there.
+
+    `alone`: it gets no network, and the same addresses in every run, where the system lets a process ask for that.
+    """
 
     command: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,5 +55,17 @@ def execute(request: ProgramRequest) -> ProgramAnswer:
         text=True,
         errors="replace",
         check=False,
+        preexec_fn=_be_alone if request.alone else None,
     )
     return ProgramAnswer(done.returncode, done.stderr[-_TAIL:], done.stdout[-_TAIL:])
+
+
+def _be_alone() -> None:
+    """Where it is refused (no Linux, or user namespaces are shut), the program runs all the same.
+
+    Hash tables of absl are seeded by an address (ONNX Runtime 1.31), so what they list would be in another order.
+    """
+    with suppress(AttributeError, OSError):
+        system = ctypes.CDLL(None)
+        system.personality(_SAME_ADDRESSES)
+        system.unshare(_NEW_USER | _NEW_NETWORK)

@@ -131,8 +131,10 @@ class Record:
 
 
 def _version(version: VersionRecord) -> dict[str, object]:
-    """Return a version as the record has it; `rows` is left out where nobody had to look."""
+    """Return it as the record has it: without `rows` where nobody had to look, and `partial` where all was run."""
     content = asdict(version)
+    if not version.verified_here.partial:
+        del content["verified_here"]["partial"]
     return {key: value for key, value in content.items() if key != "rows" or value is not None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.base.errors import BundleError, UsageError, did_you_mean
@@ -22,7 +22,7 @@ from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
 from exporter.bundle.subject import unfit
 from exporter.deploy.handoff import place as places
-from exporter.deploy.handoff.base import TARGETS, Chosen, Proof, Rows, Target
+from exporter.deploy.handoff.base import TARGETS, Chosen, OnDevice, Proof, Rows, Target
 from exporter.deploy.handoff.place import MANIFEST, README
 from exporter.deploy.handoff.record import Earlier, FileFacts, Record, VersionRecord, version_number
 from exporter.deploy.handoff.rows.decide import decide
@@ -34,7 +34,7 @@ from exporter.process.workers import Setting
 class Wish:
     """What is asked for: the target, which variant, as which version of the model, and the runtimes to tell of.
 
-    `accepts_waivers`: what the bundle's own waivers cover may fail.
+    `accepts_waivers`: what the bundle's own waivers cover may fail. `device` is for runtimes of devices.
     """
 
     target: str
@@ -42,6 +42,7 @@ class Wish:
     number: int | None = None
     matrix: Matrix | None = None
     accepts_waivers: bool = False
+    device: OnDevice = field(default_factory=OnDevice)
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,11 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
         raise UsageError(
             f"{wish.target} holds one model, without versions", where="--model-version", hint="leave it out"
         )
+    if str(wish.device) and not plugin.on_device:
+        what = f"{wish.device} is for runtimes of devices, and {wish.target} is none"
+        raise UsageError(what, where="exporter handoff", hint="leave it out, or choose another target")
     name = _variant(bundle, wish.target, plugin, wish.variant)
-    chosen = Chosen(bundle, name, wish.number or 1, setting.limits, accepts_waivers=wish.accepts_waivers)
+    chosen = Chosen(bundle, name, wish.number or 1, setting.limits, None, wish.accepts_waivers, wish.device)
     _refuse_bundle(out, bundle)
     with translated(out):
         there = places.earlier(out, wish.target)
@@ -212,11 +216,11 @@ def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> d
 def _readme(done: _Finished, versions: Mapping[str, VersionRecord]) -> str:
     chosen, proof, matrix = done.record.chosen, done.record.verified_here, done.wish.matrix
     bundle = chosen.manifest
-    word = "yes" if proof.verified else "NO"
     lines = [
         f"# {bundle.name} {bundle.version} for {done.wish.target}",
         "",
-        f"Verified here: {word} ({proof.how}).",
+        f"Verified here: {proof.word} ({proof.how}).",
+        *(["", f"Partial: {proof.partial}."] if proof.partial else []),
         *(["", f"Only generated, and not run here: {proof.generated}."] if proof.generated else []),
         "",
         f"From the bundle with the digest `{bundle.digest}`, variant {chosen.name}. {MANIFEST} lists every file, and",
@@ -253,7 +257,7 @@ def _version_table(versions: Mapping[str, VersionRecord]) -> list[str]:
         return []
     rows = [
         f"| {path} | {own.bundle.name} {own.bundle.version}, `{own.bundle.digest[:16]}` |"
-        f" {own.variant.name} | {'yes' if own.verified_here.verified else 'NO'} |"
+        f" {own.variant.name} | {own.verified_here.word} |"
         for path, own in sorted(
             versions.items(), key=lambda item: (item[0].rpartition("/")[0], version_number(item[0]))
         )

@@ -85,8 +85,7 @@ def unpack(archive: Path, into: Path) -> Bundle:
     """
     refuse_overwrite(into)
     with drafting(into) as draft:
-        with open_regular(archive) as (stream, size):
-            _unpack(stream, size, draft, str(archive))
+        unpack_files(archive, draft)
         if not (draft / "manifest.json").is_file():
             raise BundleError("holds no manifest.json, so no bundle", where=str(archive), hint=_HINT)
         unpacked = open_bundle(draft)
@@ -95,6 +94,17 @@ def unpack(archive: Path, into: Path) -> Bundle:
             refuse_overwrite(into)  # a release may have come meanwhile
             replace_folder(draft, into)
     return Bundle(into, unpacked.manifest)
+
+
+def unpack_files(archive: Path, into: Path) -> None:
+    """Write the files of an archive of this form into a folder that is there, whatever they are.
+
+    Raises:
+        UsageError: there is no such file.
+        BundleError: it has another form.
+    """
+    with open_regular(archive) as (stream, size):
+        _unpack(stream, size, into, str(archive))
 
 
 def _unpack(stream: BinaryIO, size: int, into: Path, where: str) -> None:
