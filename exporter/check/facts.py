@@ -27,12 +27,13 @@ class Phase(Enum):
 class Site:
     """Where something happens, and under what circumstances.
 
-    `converted`: dy2static has rewritten the code. `branches` and `loops` count the enclosing conditions and loops that
-    depend on a tensor; `python_loops` the others. `called_from` is the call (module, node) through which converted code
-    came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right
-    side this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
-    `certain`: no condition that Python decides, and that is not known here, stands between the call and this.
-    `caught` are the names of the exceptions that a `try` or `suppress` around it catches; "" stands for all.
+    `converted`: dy2static has rewritten the code; stock Paddle does not behind the call (module, node) of `partial`,
+    `map` or `reduce` that is `handed_over`. `branches` and `loops` count the conditions and loops around it that a
+    tensor decides; `python_loops` the others. `called_from` is the call through which converted code came to code
+    that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right side this is,
+    if its left side is a tensor. `root` is the layer that is exported, if the code is run for one. `certain`: no
+    condition that Python decides, and that is not known here, stands between the call and this. `caught` are the
+    names of the exceptions that a `try` or `suppress` around it catches; "" stands for all.
     """
 
     module: ParsedModule
@@ -48,6 +49,7 @@ class Site:
     root: Instance | None
     certain: bool = True
     caught: frozenset[str] = frozenset()
+    handed_over: tuple[ParsedModule, ast.AST] | None = None
 
     @property
     def forward(self) -> bool:

@@ -24,7 +24,7 @@ from exporter.check.domain.values import (
     Union,
     Value,
 )
-from exporter.check.interpret.events import call_unseen, emit_call
+from exporter.check.interpret.events import call_handed_over, call_unseen, emit_call
 from exporter.check.interpret.functions import call_function, kind_of_argument
 from exporter.check.state.run import Run
 
@@ -107,17 +107,13 @@ def hooked_after(run: Run, layer: Layer | Instance, call: Call, value: Value) ->
 
 
 def _call_partial(run: Run, function: Partial, call: Call) -> Value:
-    inner = function.function
-    if isinstance(inner, Function) and not inner.inline:
-        inner = replace(inner, converted=False)
     arguments, keywords = (*function.arguments, *call.arguments), {**function.keywords, **call.keywords}
-    return run.call(inner, Call(call.node, arguments, keywords))
+    return call_handed_over(run, function.function, Call(call.node, arguments, keywords))
 
 
 def _call_union(run: Run, function: Union, call: Call) -> Value:
-    possible = [each for each in function.options if not isinstance(each, Const)]
     with run.circumstances(undecided=run.now.undecided + 1):
-        return join_all([run.call(each, replace(call)) for each in possible])
+        return join_all([run.call(each, replace(call)) for each in function.options if not isinstance(each, Const)])
 
 
 def _call_sequence(run: Run, layers: Sequence, call: Call) -> Value:

@@ -83,6 +83,13 @@ def call_unseen(run: Run, function: Value, arguments: tuple[Value, ...], node: a
         return run.call(function, Call(node, arguments))
 
 
+def call_handed_over(run: Run, function: Value, call: Call) -> Value:
+    """A call by `partial`, `map` or `reduce`: stock Paddle does not convert what they call, and the exporter does."""
+    here = None if getattr(function, "inline", False) else (run.frame.module, call.node)
+    with run.circumstances(handed_over=run.now.handed_over or here):
+        return run.call(function, call)
+
+
 def _is_nobodys(value: Value) -> bool:
     """Whether this is a parameter, or a layer that may have some, which no layer has for its own."""
     if isinstance(value, Layer):

@@ -30,7 +30,7 @@ from exporter.check.domain.values import (
     only_tensor,
 )
 from exporter.check.interpret.attributes import set_named
-from exporter.check.interpret.events import call_unseen, emit_call, read_content
+from exporter.check.interpret.events import call_handed_over, call_unseen, emit_call, read_content
 from exporter.check.interpret.items import iterate
 from exporter.check.interpret.truth import ask
 from exporter.check.state.run import Run
@@ -192,7 +192,7 @@ def _zip(run: Run, call: Call) -> Value:
 
 def _map(run: Run, call: Call) -> Value:
     items = tuple(iterate(run, value, call.node, "map") for value in call.arguments[1:])
-    return Sequence("generator", (), call_unseen(run, call.first, items, call.node))
+    return Sequence("generator", (), call_handed_over(run, call.first, Call(call.node, items)))
 
 
 def _filter(run: Run, call: Call) -> Value:

@@ -29,7 +29,7 @@ from exporter.check.domain.values import (
     Value,
     only_tensor,
 )
-from exporter.check.interpret.events import call_unseen, emit_call
+from exporter.check.interpret.events import call_handed_over, emit_call
 from exporter.check.interpret.items import item, iterate
 from exporter.check.interpret.operators import ARITHMETIC, binary
 from exporter.check.models.python import make_dict, make_sequence
@@ -49,8 +49,7 @@ _MAKES = {
 
 
 def _math(run: Run, call: Call) -> Value:
-    tensors = any(only_tensor(value) for value in call.arguments)
-    return Dim(Extent.DYNAMIC, inputs_of(call.arguments)) if tensors else Scalar("number")
+    return Dim(Extent.DYNAMIC, inputs_of(call.arguments)) if any(map(only_tensor, call.arguments)) else Scalar("number")
 
 
 def _operator(run: Run, call: Call) -> Value:
@@ -84,11 +83,10 @@ def _reduce(run: Run, call: Call) -> Value:
         return run.unmodelled(call)
     source = call.arguments[1]
     one = iterate(run, source, call.node, "reduce")
-    items = [*(source.listed or ())]
-    items = items if 0 < len(items) <= _FEW else [one, one]
+    items = [*source.listed] if source.listed and len(source.listed) <= _FEW else [one, one]
     value = call.arguments[2] if len(call.arguments) > 2 else items.pop(0)
     for following in items:
-        value = call_unseen(run, call.first, (value, following), call.node)
+        value = call_handed_over(run, call.first, Call(call.node, (value, following)))
     return value
 
 
@@ -104,10 +102,6 @@ def _namedtuple(run: Run, call: Call) -> Value:
     return Fields(known, defaults.listed or ())
 
 
-def _deque(run: Run, call: Call) -> Value:
-    return make_sequence(run, replace(call, name="builtins.list", arguments=call.arguments[:1], keywords={}))
-
-
 def _dict_with_defaults(run: Run, call: Call) -> Value:
     if call.last == "defaultdict" and call.arguments and run.forward:
         return replace(make_dict(run, replace(call, arguments=call.arguments[1:])), factory=call.first)
@@ -115,10 +109,9 @@ def _dict_with_defaults(run: Run, call: Call) -> Value:
 
 
 def _copy(run: Run, call: Call) -> Value:
-    value = call.first
-    if call.last == "deepcopy" and isinstance(value, (Layer, Instance)):
+    if call.last == "deepcopy" and isinstance(call.first, (Layer, Instance)):
         emit_call(run, "new layer", call)
-    summarize(value)
+    summarize(value := call.first)
     return Sequence(value.kind, value.items, value.rest) if isinstance(value, Sequence) else value
 
 
@@ -126,7 +119,9 @@ FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
     "collections.Counter": _dict_with_defaults,
     "collections.OrderedDict": make_dict,
     "collections.defaultdict": _dict_with_defaults,
-    "collections.deque": _deque,
+    "collections.deque": lambda run, call: make_sequence(
+        run, replace(call, name="builtins.list", arguments=call.arguments[:1], keywords={})
+    ),
     "collections.namedtuple": _namedtuple,
     "collections.namedtuple.made": lambda run, call: Sequence("tuple", call.every),
     "copy.copy": _copy,

@@ -46,6 +46,7 @@ class Circumstances(NamedTuple):
     quiet: bool = False
     guard: tuple[ParsedModule, ast.AST] | None = None
     caught: frozenset[str] = frozenset()
+    handed_over: tuple[ParsedModule, ast.AST] | None = None
 
     @property
     def depth(self) -> int:

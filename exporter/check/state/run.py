@@ -119,9 +119,9 @@ class Run:
 
     def site(self, node: ast.AST) -> Site:
         """The present circumstances at a node."""
-        phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard, caught = self.now
+        phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard, caught, handed = self.now
         place = self.frame.module, node, phase, converted
-        return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided, caught)
+        return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided, caught, handed)
 
     def note(self, kind: Callable[Concatenate[Site, P], Fact], node: ast.AST, *what: P.args, **more: P.kwargs) -> None:
         """What happens at a node while the model is called is a fact."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.base.diagnostics import Diagnostic
+from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.facts import Facts, Left
 from exporter.check.rules.base import Fault, Rule
 
@@ -17,8 +17,10 @@ _CURES = {
 }
 _MESSAGES = {
     "raise": "`raise` under a condition that a tensor decides is run while the model is traced",
-    "break": "`break` under a tensor condition in a loop of Python's: its own condition would have to be a tensor",
-    "test": "the condition of this `while` is Python's at first and a tensor's after a turn",
+    "break": "stock Paddle cannot leave a loop of Python's where a tensor says so; exporter's own export can,"
+    " where its turns can be those of a loop of the program",
+    "test": "the condition of this `while` is Python's at first and a tensor's after a turn, which stock Paddle refuses"
+    "; exporter's own export goes on with a loop of the program, where its turns can be those of one",
     "uneven": "some ways through this branch of a tensor's return and others go on; dy2static cannot join them",
     "return": "`return` under a tensor condition inside a loop: the sides of the branch return different things",
 }
@@ -32,7 +34,8 @@ class LeaveUnderTensor(Rule):
         tensor `if` inside any loop; a tensor `if` of which some ways return and others go on, where what follows cannot
         be taken for its other side: inside a `with`, a `try` or another `if`; a `while` whose condition is Python's at
         first and a tensor's later. (`continue`, `break` in a loop that is itself decided by a tensor, and a chain of
-        early returns are converted well.)
+        early returns are converted well.) A `break` and such a `while` are warnings: the exporter goes on with a loop
+        of the program, unless each turn has a layer or a number of Python's of its own.
 
     Why:
         Both sides of a tensor `if` are traced, so the `raise` is run; and a loop that Python unrolls cannot be left
@@ -77,7 +80,8 @@ class LeaveUnderTensor(Rule):
                 or (fact.form == "return" and fact.loop != "")
             )
             if wrong:
-                yield self.at(fact.site, _MESSAGES[fact.form], _CURES[fact.form])
+                severity = Severity.WARNING if fact.form in ("break", "test") else None
+                yield self.at(fact.site, _MESSAGES[fact.form], _CURES[fact.form], severity)
 
 
 plugin: Rule = LeaveUnderTensor()

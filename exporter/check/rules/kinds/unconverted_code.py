@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from exporter.base.diagnostics import Diagnostic
+from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.domain.values import Const, Dim, Extent, Sequence, Shape, Tensor, Value, only_tensor
-from exporter.check.facts import Called, Fact, Facts, Indexed, Iterated, Operated, Tested
-from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.facts import Called, Fact, Facts, Indexed, Iterated, Operated, Site, Tested
+from exporter.check.rules.base import Fault, Place, Rule, Shown
 
 _CURE = "make it a plain function or method that forward calls by name"
+_FAILS = "the export fails"
+_MINUS_ONE = "it is -1, or the export fails"
 
 
 class UnconvertedCode(Rule):
     """A tensor decides inside code that dy2static does not convert.
 
     What:
-        A condition or loop on a tensor, or on a dimension that varies, stands in a lambda made in `__init__`, behind
-        `functools.partial`, in a generator, in a hook, in a method given to `map`, or in a function marked
-        `not_to_static`. A lambda or function that stands inside `forward` is converted with it.
+        A condition or loop on a tensor, or on a dimension that varies, stands in a lambda made in `__init__`, in a
+        generator, in a hook, or in a function marked `not_to_static`. A lambda or function that stands inside `forward`
+        is converted with it. Behind `functools.partial` and `functools.reduce`, and in a method given to `map`, it is a
+        note: the exporter has Paddle convert it.
 
     Why:
         dy2static rewrites functions that `forward` calls by name. These are run by Python as they are: a condition on a
@@ -56,12 +59,11 @@ class UnconvertedCode(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.in_forward(Fact):
-            if fact.site.converted:
+            if fact.site.converted and not fact.site.handed_over:
                 continue
             if isinstance(fact, Tested) and fact.form not in ("chain", "filter", "match"):
                 if not (isinstance(fact.value, Tensor) and fact.value.shaped):
-                    message = "a tensor decides here, but this code is not converted: the export fails"
-                    yield self.at(fact.site, message, _CURE)
+                    yield self._told((fact.site.module, fact.site.node), fact.site, "a tensor decides here", _FAILS)
                 else:
                     yield from self._call(fact)
             elif _reads_dimension(fact) or _reckons_with_one(fact):
@@ -69,9 +71,14 @@ class UnconvertedCode(Rule):
 
     def _call(self, fact: Fact) -> Iterator[Diagnostic]:
         """What a dimension does in there is told where it is handed over."""
-        place = fact.site.called_from or (fact.site.module, fact.site.node)
-        message = "a dimension that varies is used in code that is not converted: it is -1, or the export fails"
-        yield self.on(place, fact.site, message, _CURE)
+        place = fact.site.called_from or fact.site.handed_over or (fact.site.module, fact.site.node)
+        yield self._told(place, fact.site, "a dimension that varies is used here", _MINUS_ONE)
+
+    def _told(self, place: Place, site: Site, what: str, consequence: str) -> Diagnostic:
+        if site.converted:
+            message = f"{what}, in code that stock Paddle does not convert and exporter's own export does"
+            return self.on(place, site, message, _CURE, Severity.INFO)
+        return self.on(place, site, f"{what}, but this code is not converted: {consequence}", _CURE)
 
 
 def _reads_dimension(fact: Fact) -> bool:
