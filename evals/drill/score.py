@@ -52,7 +52,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
 TRAINED = "digits"
 
 
-def _spec(network: str) -> Spec:
+def spec_of(network: str) -> Spec:
+    """The spec of a network, whose module is a copy of networks.py in the folder of work."""
     if network == TRAINED:
         return read_spec(Path("specs/digits.yaml"))
     described = {"name": network, "version": "1", "model": f"networks:{network}", "weights": "factory"}
@@ -63,7 +64,7 @@ def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, 
     """Release one network and drill it: what `exporter drill --json` prints, and the CPU seconds it took."""
     setting = Setting(say=lambda step: say(f"{network}: {step}"))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    product = release(_spec(network), Path("artifacts"), setting)
+    product = release(spec_of(network), Path("artifacts"), setting)
     if product.report is None or product.bundle is None or not product.report.verdict.passed:
         raise SystemExit(f"{network} does not pass itself: see exporter release")
 

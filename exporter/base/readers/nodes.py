@@ -15,13 +15,15 @@ from exporter.base.readers.wire import FIXED32, Field, Message, root
 class Node:
     """One operator, with its attributes that hold one number.
 
-    `inputs` and `outputs` are values by slot; ONNX has no slots, so theirs are "0", "1" and so on.
+    `inputs` and `outputs` are values by slot; ONNX has no slots, so theirs are "0", "1" and so on. `layer` is the
+    sublayer that it was written for, where the writer recorded it.
     """
 
     kind: str
     inputs: Mapping[str, tuple[str, ...]]
     outputs: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, float]
+    layer: str = ""
 
     def taken(self, slot: str) -> str:
         """The first value in an input slot; empty where there is none."""
@@ -47,9 +49,9 @@ def nodes(path: Path) -> tuple[Node, ...]:
 
 
 def _onnx(message: Message) -> Node:
-    """NodeProto: input = 1, output = 2, op_type = 4, attribute = 5 (name = 1, f = 2, i = 3)."""
+    """NodeProto: input = 1, output = 2, op_type = 4, attribute = 5 (name = 1, f = 2, i = 3), metadata_props = 9."""
     values: dict[int, list[str]] = {1: [], 2: []}
-    kind, attributes = "", dict[str, float]()
+    kind, attributes, layer = "", dict[str, float](), ""
     for part in message:
         if part.number in values:
             values[part.number].append(part.text())
@@ -57,8 +59,16 @@ def _onnx(message: Message) -> Node:
             kind = part.text()
         elif part.number == 5:
             attributes |= _number(part.message(), name=1, numbers=(2, 3))
+        elif part.number == 9:
+            layer = _entry(part.message()).get("sublayer", layer)
     inputs, outputs = ({str(at): (name,) for at, name in enumerate(values[side])} for side in (1, 2))
-    return Node(kind, inputs, outputs, attributes)
+    return Node(kind, inputs, outputs, attributes, layer)
+
+
+def _entry(message: Message) -> dict[str, str]:
+    """StringStringEntryProto: key = 1, value = 2."""
+    texts = {part.number: part.text() for part in message if part.number in (1, 2)}
+    return {texts.get(1, ""): texts.get(2, "")}
 
 
 def _paddle(message: Message) -> Node:

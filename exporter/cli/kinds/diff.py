@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.base.errors import ExitCode, Refusal
+from exporter.base.errors import ExitCode, Refusal, UsageError, printable
 from exporter.cli.options import Debug, Json, Quiet, Timeout
 from exporter.cli.run import Ending, Verb
 
@@ -20,13 +20,22 @@ if TYPE_CHECKING:
     from exporter.deploy.bench.compare import Compared
 
 _Old = Annotated[Path, typer.Argument(help="The folder of the bundle that is in use.", metavar="OLD")]
-_New = Annotated[Path, typer.Argument(help="The folder of the one that shall replace it.", metavar="NEW")]
+_New = Annotated[Path | None, typer.Argument(help="The folder of the one that shall replace it.", metavar="[NEW]")]
 _Bench = Annotated[bool, typer.Option("--bench", help="Also run both by turns, and say how their latency differs.")]
+_Runtime = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        help="Instead of NEW: OLD in versions of its engines, as paddle==3.1.1,3.3.1,onnxruntime==1.17.3,1.32.0.",
+        metavar="LIST",
+    ),
+]
 
 
 def diff(  # noqa: PLR0913 - an option is a parameter
     old: _Old,
-    new: _New,
+    new: _New = None,
+    runtime: _Runtime = None,
     timed: _Bench = False,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -38,8 +47,20 @@ def diff(  # noqa: PLR0913 - an option is a parameter
     With the same parameters the numbers have to be the same, within OLD's budget. Of another training it says how many
     answers flip on the same inputs, and what became of the metric, of the sizes and of the spec. Nothing is run for
     that; --bench times both.
+
+    With --runtime it is one bundle in several versions of its engines, each in an environment of its own: 'the same
+    bits', 'within the rule' or 'changed' against the first version named of a package, and in which operator first.
+    A version that cannot be installed here is named (exit code 3), and the others are compared all the same.
     """
     del debug  # the funnel looks for it
+    if runtime is not None:
+        if new is not None or timed:
+            what, hint = "compares one bundle with itself", "leave out NEW and --bench"
+            raise UsageError(what, where="--runtime", hint=hint)
+        return _in_versions(old, runtime, timeout, as_json=as_json, quiet=quiet)
+    if new is None:
+        hint = "name two bundles; or one, and --runtime with versions of its engines"
+        raise UsageError("nothing says what OLD is held against", where="exporter diff", hint=hint)
     from exporter.bundle.diff import as_text
     from exporter.bundle.diff import diff as compare
 
@@ -52,6 +73,25 @@ def diff(  # noqa: PLR0913 - an option is a parameter
     if found.breaks:
         return Refusal(ExitCode.REFUSED, _hint(found, new))
     return Refusal(latency.exit) if latency and latency.exit else ExitCode.PASSED
+
+
+def _in_versions(bundle: Path, runtimes: str, timeout: float | None, *, as_json: bool, quiet: bool) -> Ending:
+    from exporter.base.files import user_cache
+    from exporter.cli.progress import setting
+    from exporter.deploy.runtimes.environment import read_runtimes
+    from exporter.deploy.upgrade.compare import upgrade
+
+    with setting(quiet=quiet, timeout=timeout) as how:
+        moved = upgrade(bundle, read_runtimes(runtimes), user_cache("runtimes"), how)
+    if as_json:
+        sys.stdout.write(json.dumps(moved.to_json(), allow_nan=False) + "\n")
+    else:
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in [*moved.markdown().splitlines(), moved.word]))
+    if moved.exit is ExitCode.PASSED:
+        return ExitCode.PASSED
+    stay = f"exporter verify {shlex.quote(str(bundle))} --runtime VERSION, which says what does not hold in it"
+    other = "another version in --runtime, of which there is a wheel for a Python on this machine"
+    return Refusal(moved.exit, stay if moved.exit is ExitCode.REFUSED else other)
 
 
 def _timed(old: Path, new: Path, timeout: float | None, *, quiet: bool) -> Compared:

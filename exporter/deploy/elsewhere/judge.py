@@ -161,12 +161,12 @@ def _evidence(
     for claim, fault in faults.items():
         if claim in evidence:
             evidence[claim] = Evidence(Outcome.MISSING, fault.reason, stage="load")
-    evidence |= _promises(harness, run, evidence)
+    evidence |= promises_of(harness, run, evidence)
     device = answers.about.device
     return {claim: replace(proof, provider=ELSEWHERE, device=device) for claim, proof in evidence.items()}
 
 
-def _promises(harness: Harness, run: Run, evidence: dict[Claim, Evidence]) -> Iterator[tuple[Claim, Evidence]]:
+def promises_of(harness: Harness, run: Run, evidence: dict[Claim, Evidence]) -> Iterator[tuple[Claim, Evidence]]:
     """Judge what a budget of low precision says over all promised cases."""
     if run.precision == "fp32":
         return

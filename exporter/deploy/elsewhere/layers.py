@@ -15,7 +15,7 @@ import numpy as np
 
 from exporter.base.errors import ExporterError, UsageError
 from exporter.base.numbers.golden import GoldenCase
-from exporter.base.numbers.norms import FLOOR, error
+from exporter.base.numbers.norms import FLOOR
 from exporter.base.tensors import Array, TensorMap
 from exporter.base.words import plain
 from exporter.deploy.elsewhere.answers import Due, Fault, read_answer
@@ -23,6 +23,7 @@ from exporter.deploy.elsewhere.causes.inputs import Runs
 from exporter.deploy.elsewhere.inside import Computed, computed_from, values_inside
 from exporter.deploy.elsewhere.inside_child import NodeFacts
 from exporter.process.scratch import scratch
+from exporter.prove.compare.apart import relative_error
 from exporter.prove.root_cause.find import describe
 from exporter.prove.root_cause.locate import SLACK, distances, locate_by
 from exporter.prove.root_cause.program import tap_of
@@ -34,8 +35,8 @@ from exporter.prove.verdict.claim import Claim
 FOLDER = "layers"
 #: What one operator may err by itself, relative to its output: float32's floor as in the rule, half a unit of float16
 #: through a sum of some hundreds, a step of int8.
-_ALLOWED = {"fp32": 16 * SLACK * FLOOR, "fp16": 2.0**-7}
-_ALLOWED_OTHERWISE = 2.0**-3
+ALLOWED = {"fp32": 16 * SLACK * FLOOR, "fp16": 2.0**-7}
+ALLOWED_OTHERWISE = 2.0**-3
 #: Operators that a report lists.
 _LISTED = 8
 
@@ -149,25 +150,13 @@ def _errors(computed: Computed, theirs: TensorMap, ours: TensorMap) -> list[Laye
     for name, node in computed.nodes.items():
         if name in computed.values and name in theirs:
             anew = computed.values[name]
-            errors.append(LayerError(name, node, _off(anew, theirs[name]), _off(ours[name], anew)))
+            errors.append(LayerError(name, node, relative_error(anew, theirs[name]), relative_error(ours[name], anew)))
     return errors
-
-
-def _off(truth: Array, candidate: Array) -> float:
-    """The relative error in the worse norm; infinite where shapes or finiteness differ, of labels the share."""
-    if truth.shape != candidate.shape or truth.size == 0:
-        return 0.0 if truth.shape == candidate.shape else np.inf
-    if truth.dtype.kind != "f":
-        return float(np.mean(truth != candidate))
-    if np.array_equal(truth, candidate, equal_nan=True):
-        return 0.0
-    off = max(error(truth.astype("float64"), candidate))
-    return np.inf if np.isnan(off) else off
 
 
 def _first_wrong(errors: Sequence[LayerError], precision: str) -> LayerError | None:
     """The first operator that errs by itself more than its precision explains, and not far less than the worst."""
-    allowed = _ALLOWED.get(precision, _ALLOWED_OTHERWISE)
+    allowed = ALLOWED.get(precision, ALLOWED_OTHERWISE)
     worst = max((layer.own for layer in errors), default=0.0)
     least = max(allowed, worst / 10 if np.isfinite(worst) else allowed)
     return next((layer for layer in errors if layer.own > least), None)
@@ -192,7 +181,7 @@ def _with_line(blame: Blame, case: GoldenCase, values: TensorMap, at_hand: tuple
         witness = witnesses.of(case.name)
         if isinstance(witness, str):
             return blame
-        allowed = _ALLOWED.get(blame.claim.precision, _ALLOWED_OTHERWISE) / FLOOR / SLACK
+        allowed = ALLOWED.get(blame.claim.precision, ALLOWED_OTHERWISE) / FLOOR / SLACK
         budget = max(runs.bench.budget, allowed)
         distance = distances(witness, values, budget)
         place, _ = locate_by(witness.observed, distance, budget, folded=runs.bench.folds(runs.variant))

@@ -112,9 +112,9 @@ def ensure(runtime: Runtime, cache: Path, say: Callable[[str], None]) -> Path:
 
     Raises:
         UsageError: the cache cannot be written.
-        EnvironmentLacks: it can be built with no Python here; the error is that of the last one.
+        EnvironmentLacks: it can be built with no Python here; the error is that of the first one tried.
     """
-    last = EnvironmentLacks("no Python was found to build it with", where=str(runtime), hint="install one")
+    first: EnvironmentLacks | None = None  # of this Python: others on the PATH may be launchers of what is not there
     for python in filter(lambda python: runtime.takes(_tag(python)), _pythons()):
         home = cache / f"{runtime.package}-{runtime.version}-{_tag(python)}"
         try:
@@ -126,8 +126,8 @@ def ensure(runtime: Runtime, cache: Path, say: Callable[[str], None]) -> Path:
                     _build(runtime, python, home)
             return home / "bin" / "python"
         except EnvironmentLacks as error:
-            last = error
-    raise last
+            first = first or error
+    raise first or EnvironmentLacks("no Python was found to build it with", where=str(runtime), hint="install one")
 
 
 def _pythons() -> Iterator[str]:

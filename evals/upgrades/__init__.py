@@ -1,0 +1,1 @@
+"""What upgrades of Paddle and ONNX Runtime move in ten bundles."""
