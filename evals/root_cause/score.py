@@ -94,8 +94,15 @@ class Trial:
 
 def released(net: str, place: Path) -> tuple[Path, Spec]:
     """Release the network with its own random weights; whatever the verdict, the folder of the bundle."""
+    spec = spec_of(net)
+    product = release(spec, place, Setting())
+    assert product.bundle is not None, product.findings
+    return product.bundle.folder, spec
+
+
+def spec_of(net: str) -> Spec:
     about = {"dims": {"batch": BATCH}, **NETS[net]}
-    spec = Spec.model_validate(
+    return Spec.model_validate(
         {
             "name": net,
             "version": "1",
@@ -105,9 +112,6 @@ def released(net: str, place: Path) -> tuple[Path, Spec]:
             "device": "cpu",
         }
     )
-    product = release(spec, place, Setting())
-    assert product.bundle is not None, product.findings
-    return product.bundle.folder, spec
 
 
 def subject_of(bundle: Path, spec: Spec) -> Bench:

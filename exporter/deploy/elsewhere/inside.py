@@ -9,9 +9,9 @@ import numpy as np
 
 from exporter.base.tensors import Array, TensorMap, load, recorded_inputs, save_scratch
 from exporter.deploy.elsewhere.causes.inputs import Runs
-from exporter.deploy.elsewhere.inside_child import OWN, GivenRequest, NodeFacts, compute_given
 from exporter.process.scratch import scratch
 from exporter.process.workers import SINGLE_THREAD, call
+from exporter.prove.root_cause.own.given import OWN, GivenRequest, NodeFacts, compute_given
 from exporter.prove.root_cause.program import program_values
 from exporter.prove.verdict.plan import Run
 

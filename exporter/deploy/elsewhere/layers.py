@@ -21,11 +21,11 @@ from exporter.base.words import plain
 from exporter.deploy.elsewhere.answers import Due, Fault, read_answer
 from exporter.deploy.elsewhere.causes.inputs import Runs
 from exporter.deploy.elsewhere.inside import Computed, computed_from, values_inside
-from exporter.deploy.elsewhere.inside_child import NodeFacts
 from exporter.process.scratch import scratch
 from exporter.prove.compare.apart import relative_error
 from exporter.prove.root_cause.find import describe
 from exporter.prove.root_cause.locate import SLACK, distances, locate_by
+from exporter.prove.root_cause.own.given import NodeFacts
 from exporter.prove.root_cause.program import tap_of
 from exporter.prove.root_cause.witness import Witnesses
 from exporter.prove.verdict.blame import Blame

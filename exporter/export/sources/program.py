@@ -36,16 +36,22 @@ def build(program: str, inputs: Sequence[str], parameters: str = "") -> paddle.n
     """
     path = Path(program)
     facts = read_program(path)
+    block = block_of(path)
+    stored = named_parameters(path, Path(parameters)) if facts.weights else {}
+    return _layer(block, stored, tuple(inputs), program)
+
+
+def block_of(path: Path) -> Block:
+    """Return the operators that :func:`build` replays, as a PIR program; raises as that does."""
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
         if path.suffix == ".pdmodel":
             block = with_recorded_lines(read_operators(translated(path, Path(place))), path)
         else:
             block = read_operators(path)
-    refuse_misfits(block, program)
+    refuse_misfits(block, str(path))
     block = without_writes(block)
-    _refuse_state(block, program)
-    stored = named_parameters(path, Path(parameters)) if facts.weights else {}
-    return _layer(block, stored, tuple(inputs), program)
+    _refuse_state(block, str(path))
+    return block
 
 
 def _refuse_state(block: Block, program: str) -> None:

@@ -75,7 +75,10 @@ def with_recorded_lines(block: Block, pdmodel: Path) -> Block:
     recorded = list(_recorded(pdmodel))
     if not any(line for _, line in recorded):
         return block
-    theirs, ours = [_plain(kind) for kind, _ in recorded], [_plain(operator.name) for operator in block.operators]
+    theirs, ours = (
+        [plain_name(kind) for kind, _ in recorded],
+        [plain_name(operator.name) for operator in block.operators],
+    )
     operators = list(block.operators)
     for first, at, count in SequenceMatcher(None, theirs, ours, autojunk=False).get_matching_blocks():
         for step in range(count):
@@ -83,7 +86,8 @@ def with_recorded_lines(block: Block, pdmodel: Path) -> Block:
     return replace(block, operators=tuple(operators))
 
 
-def _plain(kind: str) -> str:
+def plain_name(kind: str) -> str:
+    """Return what an operator is called in PIR and in a legacy program alike."""
     return _SUFFIX.sub("", _PREFIX.sub("", kind))
 
 

@@ -57,6 +57,14 @@ def operator_line(static: Any, name: str, turn: int, count: int) -> str:
     return quoted_line("\n".join(chosen[0].callstack)) if chosen else ""
 
 
+def operator_lines(static: Any) -> list[tuple[str, str]]:
+    """The name of each operator in the main block of a traced layer, in its order, with the user's line."""
+    block = static.forward.concrete_program.main_program.global_block()
+    return [
+        (operator.name().removeprefix("pd_op."), quoted_line("\n".join(operator.callstack))) for operator in block.ops
+    ]
+
+
 def _operators(block: Any, name: str) -> Iterator[Any]:
     for operator in block.ops:
         if operator.name() == name:

@@ -14,13 +14,14 @@ from exporter.prove.root_cause.layers import layers_of
 from exporter.prove.root_cause.locate import distances, eager_distances, locate_by, locate_eager
 from exporter.prove.root_cause.operators.blamed import with_operator
 from exporter.prove.root_cause.operators.judge import can_judge
+from exporter.prove.root_cause.own.find import own_errors
 from exporter.prove.root_cause.part import Captured
 from exporter.prove.root_cause.program import program_values
 from exporter.prove.root_cause.repro import leave
 from exporter.prove.root_cause.search import Search
 from exporter.prove.root_cause.stage import came_in_at, traced_wrong
 from exporter.prove.root_cause.witness import NOT_HERE, Witness
-from exporter.prove.verdict.blame import Blame
+from exporter.prove.verdict.blame import Blame, OperatorError
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 from exporter.prove.verdict.plan import Run
 
@@ -38,6 +39,7 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
     """
     blames: list[Blame] = []
+    known: dict[tuple[str, str], tuple[OperatorError, ...]] = {}
     for run in runs:
         claim = _first(search.bench, run, search.verdict)
         # What could not be judged is eager's doing, whichever engine ran: once is enough.
@@ -45,8 +47,20 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
             continue
         blame = _localise(search, run, claim)
         if blame is not None:
-            blames.append(blame)
+            blames.append(_with_operators(search, run, blame, known))
     return tuple(blames)
+
+
+def _with_operators(
+    search: Search, run: Run, blame: Blame, known: dict[tuple[str, str], tuple[OperatorError, ...]]
+) -> Blame:
+    """The blame with the own error of each operator of the file, measured once for all engines that run it."""
+    if run.engine == "eager" or search.verdict.of(blame.claim).outcome not in (Outcome.MISMATCH, Outcome.MATCH):
+        return blame
+    key = run.variant, blame.claim.case
+    if key not in known:
+        known[key] = own_errors(search, run, blame.claim.case)
+    return replace(blame, operators=known[key])
 
 
 def _localise(search: Search, run: Run, claim: Claim) -> Blame | None:

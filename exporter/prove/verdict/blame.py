@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.prove.verdict.claim import Claim
 
 #: In the place of a call: the code between the calls.
 CODE = -1
+#: Error ratios of operators end here: of what has another shape or dtype, is not finite, or does not run at all.
+BEYOND = 1e18
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,44 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class OperatorError:
+    """One operator of the file that failed, in the file's order, with its own error and the one that it hands on.
+
+    `own` is its error ratio when it is fed the right inputs: what it adds itself, in units of the error that the same
+    operator makes in eager float32. `total` is that of what it puts out in the file as it is, so what it inherited is
+    in it. Both are None where nothing tells them, and at most `BEYOND`. `name` is the node's name in an ONNX file,
+    and the operator's number in others; `values` names what it puts out, by the file's own names, and `reads` are the
+    places, among all operators, of those whose values go in. `sublayer` and `line` are of the user's code, empty where
+    that is not known; `size` is the shape of its first result.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...]
+    reads: tuple[int, ...]
+    own: float | None
+    total: float | None
+    size: str = ""
+    sublayer: str = ""
+    line: str = ""
+
+    def wrong(self, allowed: float) -> bool:
+        """Whether it errs by itself more than is allowed."""
+        return self.own is not None and self.own > allowed
+
+
+def first_wrong(operators: Sequence[OperatorError], allowed: float) -> OperatorError | None:
+    """The first operator that errs by itself more than is allowed."""
+    return next((operator for operator in operators if operator.wrong(allowed)), None)
+
+
+def darkest(operators: Sequence[OperatorError]) -> OperatorError | None:
+    """The operator whose own error is the largest; of equal ones the first, None where no error is known."""
+    known = [operator for operator in operators if operator.own is not None]
+    return max(known, key=lambda operator: operator.own or 0.0, default=None)
+
+
+@dataclass(frozen=True)
 class Blame:
     """A failed claim and what is to blame.
 
@@ -41,7 +82,7 @@ class Blame:
     the worst of its inputs (of `eager`, which is what they are measured by, plain relative errors), None where it is
     not finite or no value of the program is like it. Without the source `path` and `kind` may be those of an operator,
     as the program recorded them. `reason` is a sentence. `layers` are all calls of sublayers, where
-    the program's values could be compared.
+    the program's values could be compared; `operators` those of the file, where each could be fed the right inputs.
     """
 
     claim: Claim
@@ -56,6 +97,7 @@ class Blame:
     inputs_ratio: float | None = None
     repro: str = ""
     layers: tuple[Layer, ...] = ()
+    operators: tuple[OperatorError, ...] = ()
 
     @property
     def located(self) -> bool:
