@@ -15,6 +15,7 @@ from exporter.cli.findings import ending
 from exporter.cli.run import Ending
 from exporter.cli.screen import tell
 from exporter.pipeline import RENDERERS, Product, forbids
+from exporter.report import explorer
 from exporter.report.advice import advice
 from exporter.report.kinds.json import parity
 
@@ -68,8 +69,15 @@ def refuse_page(page: Path | None, bundle: Path, *, bench: bool) -> None:
 
 
 def write_page(report: Report, page: Path) -> None:
-    """Write the report as a page; raises UsageError where it cannot be written."""
+    """Write the report as a page, and beside it the graph of what failed; raises UsageError where that cannot be.
+
+    The graph is that of the first file whose operators could be judged, as Model Explorer reads it.
+    """
     write_bytes(page, RENDERERS["html"](report).encode())
+    blame = next((blame for blame in report.blames if blame.operators), None)
+    if blame is not None:
+        write_bytes(page.with_suffix(".graph.json"), explorer.graph(blame).encode())
+        write_bytes(page.with_suffix(".node-data.json"), explorer.node_data(blame).encode())
 
 
 def conclude_matrix(matrix: Matrix, bundle: Path, *, as_json: bool) -> Ending:

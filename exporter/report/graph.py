@@ -152,7 +152,7 @@ def picture(blame: Blame, budget: float, name: str) -> str:
     layers = blame.layers
     rows = nodes(layers)
     joined = edges(layers, rows)
-    arcs, left_out = _lanes([edge for edge in joined if edge.end - edge.start > 1])
+    arcs, left_out = lanes([edge for edge in joined if edge.end - edge.start > 1])
     gutter = 12 + _LANE * (max(arcs.values(), default=-1) + 1)
     height = _ROW * len(rows) + _ROW
     parts = [_line(edge, rows, gutter) for edge in joined if edge.end - edge.start == 1]
@@ -177,10 +177,10 @@ def _described(layers: Sequence[Layer], budget: float) -> str:
     return f"Of {len(layers) - 1} calls of sublayers: {counts or 'none was compared'}. Wrong first: {blamed.path}."
 
 
-def _lanes(arcs: Sequence[Edge]) -> tuple[dict[Edge, int], int]:
+def lanes(arcs: Sequence[Edge]) -> tuple[dict[Edge, int], int]:
     """A lane for each arc, so that none covers another; and how many found none."""
     ends: list[int] = []
-    lanes: dict[Edge, int] = {}
+    taken: dict[Edge, int] = {}
     left_out = 0
     for edge in sorted(arcs, key=lambda one: (one.start, -one.end)):
         lane = next((at for at, end in enumerate(ends) if end <= edge.start), len(ends))
@@ -188,8 +188,8 @@ def _lanes(arcs: Sequence[Edge]) -> tuple[dict[Edge, int], int]:
             left_out += 1
             continue
         ends[lane : lane + 1] = [edge.end]
-        lanes[edge] = lane
-    return lanes, left_out
+        taken[edge] = lane
+    return taken, left_out
 
 
 def _left(node: Node, gutter: int) -> int:

@@ -9,11 +9,13 @@ STYLE = """
 :root { color-scheme: light dark;
   --page: #f4f5f8; --card: #ffffff; --ink: #1b2230; --soft: #525c6d; --line: #dfe3ea; --zone: #fbe9e7; --code: #eef0f5;
   --good: #126b40; --bad: #b3261e; --open: #835600; --calm: #4353a8; --focus: #1a5fd0;
-  --good-wash: #e6f4ec; --bad-wash: #fcebe9; --open-wash: #fbf2dc; --calm-wash: #e9ecf9; --plain-wash: #eef0f5; }
+  --good-wash: #e6f4ec; --bad-wash: #fcebe9; --open-wash: #fbf2dc; --calm-wash: #e9ecf9; --plain-wash: #eef0f5;
+  --own: 179 38 30; }
 @media (prefers-color-scheme: dark) { :root {
   --page: #12151b; --card: #1b2029; --ink: #e7eaf0; --soft: #a3adbd; --line: #333b49; --zone: #38201f; --code: #272e3a;
   --good: #5fcc93; --bad: #f5918a; --open: #e4b75c; --calm: #a5b3f5; --focus: #8ab4ff;
-  --good-wash: #16301f; --bad-wash: #3a1d1b; --open-wash: #352a12; --calm-wash: #20264a; --plain-wash: #272e3a; } }
+  --good-wash: #16301f; --bad-wash: #3a1d1b; --open-wash: #352a12; --calm-wash: #20264a; --plain-wash: #272e3a;
+  --own: 245 145 138; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -103,6 +105,16 @@ svg .node.open text { fill: var(--soft); font-weight: 650; }
 svg .node text { fill: var(--ink); font-size: 12.5px; }
 svg .node .kind { fill: var(--soft); font-weight: 400; }
 svg .node .said { fill: var(--tone); font-weight: 600; }
+svg .own rect { fill: rgb(var(--own) / 0); stroke: var(--soft); }
+svg .own.shade-1 rect { fill: rgb(var(--own) / 0.05); } svg .own.shade-2 rect { fill: rgb(var(--own) / 0.12); }
+svg .own.shade-3 rect { fill: rgb(var(--own) / 0.2); } svg .own.shade-4 rect { fill: rgb(var(--own) / 0.28); }
+svg .own.solid rect { fill: rgb(var(--own)); stroke: var(--ink); stroke-width: 2.5; }
+svg .own.none rect { stroke-dasharray: 4 3; }
+svg .own text { fill: var(--ink); font-size: 12.5px; }
+svg .own .kind, svg .own .said { font-weight: 650; }
+svg .own .where { font-size: 11.5px; }
+svg .own.solid text { fill: var(--card); }
+svg .own.solid .said { fill: var(--bad); }
 .group { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--tone);
   border-radius: 8px; padding: 12px 16px; margin-bottom: 12px; }
 .group > .reason { margin: 6px 0; font-weight: 550; overflow-wrap: anywhere; }

@@ -9,9 +9,10 @@ import pytest
 
 from tests.report import browser
 from tests.report.stored_reports import FORMS, REPORTS
+from tests.report.test_operators import chain, report_with
 
 pytestmark = pytest.mark.skipif(not browser.found(), reason=browser.WHY_NOT)
-SHOWN = ("passed", "failed", "noisy", "missing")
+SHOWN = ("passed", "failed", "noisy", "missing", "own")
 
 #: Of each text that is shown: what is written, its contrast with what lies behind it, and its element. Colours behind
 #: are laid over one another from the root on; text in SVG has its box's fill behind it.
@@ -62,7 +63,8 @@ def tab() -> Iterator[browser.Page]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("pages")
     for name in SHOWN:
-        (place / f"{name}.html").write_text(FORMS["html"](REPORTS[name]()), encoding="utf-8")
+        report = report_with(chain(60, 23)) if name == "own" else REPORTS[name]()
+        (place / f"{name}.html").write_text(FORMS["html"](report), encoding="utf-8")
     return {name: place / f"{name}.html" for name in SHOWN}
 
 

@@ -14,6 +14,8 @@ from exporter.paddle.user_line import error_line, quoted_line
 
 #: C++ parsers of the operators that were sunk in Paddle 3.2 say this of a legacy program's variables.
 _SUNK = re.compile(r"(\w+)\(\): argument (?:'\w+' )?\(position \d+\) must be Value, but got (?:Variable|None)")
+#: A frame in a network that comes with Paddle.
+_NETWORK = re.compile(r'File "([^"]+/paddle/vision/models/[^"]+)", line (\d+)')
 
 
 @contextlib.contextmanager
@@ -58,11 +60,19 @@ def operator_line(static: Any, name: str, turn: int, count: int) -> str:
 
 
 def operator_lines(static: Any) -> list[tuple[str, str]]:
-    """The name of each operator in the main block of a traced layer, in its order, with the user's line."""
+    """The name of each operator in the main block of a traced layer, in its order, with the line of the model's code.
+
+    Of a network that Paddle brings along that is a line of Paddle's `vision/models`.
+    """
     block = static.forward.concrete_program.main_program.global_block()
-    return [
-        (operator.name().removeprefix("pd_op."), quoted_line("\n".join(operator.callstack))) for operator in block.ops
-    ]
+    lines = ("\n".join(operator.callstack) for operator in block.ops)
+    names = [operator.name().removeprefix("pd_op.") for operator in block.ops]
+    return [(name, quoted_line(text) or _networks_line(text)) for name, text in zip(names, lines, strict=True)]
+
+
+def _networks_line(text: str) -> str:
+    frames = _NETWORK.findall(text)
+    return ":".join(frames[-1]) if frames else ""
 
 
 def _operators(block: Any, name: str) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from exporter.report.base import Renderer
 from exporter.report.chart import scale_of, strip
 from exporter.report.failure import causes
 from exporter.report.markup import breakable, outcome_tag, section, table, tag, text, tone
+from exporter.report.operators import of_operators
 from exporter.report.page import document
 from exporter.report.summary import (
     Group,
@@ -43,6 +44,7 @@ def render(report: Report) -> str:
         first_screen.product(report),
         first_screen.unproven(report),
         _causes(report),
+        of_operators(report),
         pictures.of_blames(report),
         pictures.of_products(report),
         pictures.of_noise(report),

@@ -86,6 +86,25 @@ def test_a_planted_fault_is_blamed_on_its_sublayer(faulty: tuple[Path, Path]) ->
     assert load(repro / "case.safetensors")["batch=1/input/image"].shape == (1, 1, 8, 8)
 
 
+def test_the_page_draws_the_operator_that_errs_by_itself_and_leaves_the_graph_for_a_model_explorer(
+    faulty: tuple[Path, Path],
+) -> None:
+    work, bundle = faulty
+    verify(bundle, "--engines", "jit_load", "--source", ".", "--page", "page.html", cwd=work)
+    page = (work / "page.html").read_text()
+    assert page.count('class="own solid"') == 2, "one of each file"
+    assert page.count("Wrong first: batch_norm_") >= 2 and "of norm1, recipes/digits.py:" in page
+    values = {name: one["value"] for name, one in _json(work / "page.node-data.json")["results"].items()}
+    (told,) = _json(work / "page.graph.json")
+    dark = max(values, key=values.__getitem__)
+    assert [node["label"] for node in told["nodes"] if node["id"] == dark] == ["batch_norm_"] and values[dark] > 16
+    assert sorted(values.values())[-2] <= 1, "every other operator is right on right inputs"
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
 def test_without_the_source_it_says_why_nothing_is_localised(faulty: tuple[Path, Path]) -> None:
     work, bundle = faulty
     report = verify(bundle, "--engines", "jit_load", cwd=work)

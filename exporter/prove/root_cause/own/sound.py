@@ -20,6 +20,7 @@ from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import trace
 from exporter.process.workers import doing
 from exporter.prove.root_cause.own.match import aligned
+from exporter.prove.root_cause.watch import short_path
 
 _FORMATS: dict[str, Format] = {"pir": pir, "pdmodel": pdmodel}
 
@@ -65,9 +66,14 @@ def _places(block: Block, static: Any) -> list[Place]:
     pairs = aligned([name for name, _ in lines], [operator.name for operator in operators])
     found = {at: first for first, at in pairs}
     return [
-        Place(operator.name, paths[operator.layer.strip("/")], lines[found[at]][1] if at in found else "")
+        Place(operator.name, paths[operator.layer.strip("/")], _short(lines[found[at]][1]) if at in found else "")
         for at, operator in enumerate(operators)
     ]
+
+
+def _short(line: str) -> str:
+    path, _, number = line.rpartition(":")
+    return f"{short_path(Path(path))}:{number}" if path else ""
 
 
 def sublayer_paths(block: Block, held: Mapping[str, str]) -> dict[str, str]:
