@@ -12,13 +12,19 @@ from pathlib import Path
 import pytest
 
 #: The module of each runtime that is a package of Python.
-MODULES = {"mnn": "MNN", "ncnn": "ncnn", "onnxruntime_mobile": "onnxruntime", "opencv_dnn": "cv2"}
+MODULES = {
+    "litert": "onnx2tf, ai_edge_litert",
+    "mnn": "MNN",
+    "ncnn": "ncnn",
+    "onnxruntime_mobile": "onnxruntime",
+    "opencv_dnn": "cv2",
+}
 
 
 @cache
 def python_with(target: str) -> str:
-    """This Python, or the one that RUNTIMES_PYTHON names, if it has the runtime; else an empty text."""
-    for python in filter(None, (os.environ.get("RUNTIMES_PYTHON", ""), sys.executable)):
+    """The first that has the runtime of those in RUNTIMES_PYTHON (separated by colons) and this one; else no text."""
+    for python in filter(None, (*os.environ.get("RUNTIMES_PYTHON", "").split(":"), sys.executable)):
         command = [python, "-c", f"import {MODULES[target]}"]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return python

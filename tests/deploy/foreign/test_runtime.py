@@ -12,16 +12,16 @@ import pytest
 from tests.command import STORED, contents, environment, exporter, refused
 
 
-@pytest.mark.parametrize("target", ["onnxruntime_mobile", "mnn", "opencv_dnn", "ncnn"])
+@pytest.mark.parametrize("target", ["onnxruntime_mobile", "mnn", "opencv_dnn", "ncnn", "litert"])
 def test_what_is_handed_over_answers_the_bundle_wherever_it_runs(target: str, python: str, tmp_path: Path) -> None:
     done = exporter("handoff", STORED, "--to", target, "--using", python, "--out", "there", "--json", cwd=tmp_path)
     assert done.code == 0, done.err
     told = done.json()
     assert told["verified_here"] is True and "largest error ratio" in told["how"]
-    assert ("partial" in told) is (target == "ncnn")
+    assert ("partial" in told) is (target in ("ncnn", "litert"))
     ran = subprocess.run([python, "-B", "run.py"], cwd=tmp_path / "there", capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    narrowed = ["--dim", "batch=1"] if target == "ncnn" else []
+    narrowed = ["--dim", "batch=1"] if "partial" in told else []
     words = ["--answers", "there/answers", "--engine", f"{target} in a test", *narrowed]
     judged = exporter("verify", STORED, *words, "--json", cwd=tmp_path)
     assert judged.code == 0, judged.out + judged.err
