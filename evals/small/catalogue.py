@@ -22,12 +22,12 @@ from typing import Any
 
 HERE = Path(__file__).parent / "layers"
 UNSOUND = "unsound"
-_HEAD = "from collections import namedtuple\n\nimport numpy as np\nimport paddle\nimport paddle.nn as nn\n"
-_HEAD += "import paddle.nn.functional as F\n\n\n"
-_BUILD = "\n\ndef build():\n    return Net()\n"
+HEAD = "from collections import namedtuple\n\nimport numpy as np\nimport paddle\nimport paddle.nn as nn\n"
+HEAD += "import paddle.nn.functional as F\n\n\n"
+BUILD = "\n\ndef build():\n    return Net()\n"
 _INPUT = re.compile(r"(\w+)=(\w+)\[([\w,]*)\](?::(\S+))?")
 _DIM = re.compile(r"(\w+)=(\d+)\.\.(\d+)")
-_FORMATS = ("pir", "pdmodel", "onnx")
+FORMATS = ("pir", "pdmodel", "onnx")
 _VALUES = {"bool": "integers(0,2)", "uint8": "integers(0,200)"}
 
 
@@ -111,8 +111,8 @@ def _layer(family: str, block: str) -> SmallLayer:
         raise ValueError(f"{family}.txt: {name}: cannot read the inputs '{inputs}'")
     ranges = {dim: (int(low), int(high)) for dim, low, high in _DIM.findall(dims)}
     lines = [line.removeprefix("    ") for line in code.rstrip().splitlines()]
-    formats = tuple(more[0].split()) if more else _FORMATS
-    return SmallLayer(family, name, described, ranges, formats, _module(lines, described))
+    formats = tuple(more[0].split()) if more else FORMATS
+    return SmallLayer(family, name, described, ranges, formats, module(lines, described))
 
 
 def _input(name: str, dtype: str, shape: str, values: str | None) -> Input:
@@ -121,9 +121,10 @@ def _input(name: str, dtype: str, shape: str, values: str | None) -> Input:
     return Input(name, dtype, sizes, values or usual)
 
 
-def _module(lines: list[str], inputs: tuple[Input, ...]) -> str:
+def module(lines: list[str], inputs: Sequence[Input]) -> str:
+    """Write the module of a layer: lines of its constructor before `--`, else of `forward`."""
     if any(line.startswith("class Net") for line in lines):
-        return _HEAD + "\n".join(lines) + "\n" + _BUILD
+        return HEAD + "\n".join(lines) + "\n" + BUILD
     made = lines[: lines.index("--")] if "--" in lines else []
     body = lines[lines.index("--") + 1 :] if "--" in lines else lines
     text = ["class Net(nn.Layer):"]
@@ -131,4 +132,4 @@ def _module(lines: list[str], inputs: tuple[Input, ...]) -> str:
         text += ["    def __init__(self):", "        super().__init__()", *(" " * 8 + line for line in made), ""]
     parameters = ", ".join(tensor.name for tensor in inputs)
     text += [f"    def forward(self, {parameters}):", *(" " * 8 + line for line in body)]
-    return _HEAD + "\n".join(text) + "\n" + _BUILD
+    return HEAD + "\n".join(text) + "\n" + BUILD

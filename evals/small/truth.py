@@ -39,11 +39,12 @@ def cases(layer: SmallLayer, seed: int) -> list[dict[str, Array]]:
     generator = np.random.default_rng(seed)
     picks = (min, max, lambda low, high: (low + high + 1) // 2)
     sizes = [{name: pick(low, high) for name, (low, high) in layer.dims.items()} for pick in picks]
-    drawn = [{tensor.name: _drawn(tensor, dims, generator) for tensor in layer.inputs} for dims in sizes]
-    return [*drawn, drawn[0]]
+    values = [{tensor.name: drawn(tensor, dims, generator) for tensor in layer.inputs} for dims in sizes]
+    return [*values, values[0]]
 
 
-def _drawn(tensor: Input, dims: Mapping[str, int], generator: np.random.Generator) -> Array:
+def drawn(tensor: Input, dims: Mapping[str, int], generator: np.random.Generator) -> Array:
+    """Draw an input at these sizes."""
     shape = [dims[size] if isinstance(size, str) else size for size in tensor.shape]
     kind, _, bounds = tensor.values.rstrip(")").partition("(")
     low, high = bounds.split(",") if bounds else ("0", "0")

@@ -1,0 +1,139 @@
+"""Generated networks through `exporter release`, judged by stock Paddle: `python -m evals.generated --count 600`.
+
+Each number is a network (`build.py`), written as a user's module and released as .json, .pdmodel and ONNX, several in
+one layer; those that do not pass together are released alone. What judges them is that of `evals.small`: stock
+Paddle's own export, and eager on inputs that the exporter never saw. A hole is a wrong file that passed, an alarm a
+network that stock exports rightly and that was refused or failed, a find one that stock gets wrong and we do not.
+With `--json` each row is written as it comes, and the next call goes on. The first network of each kind that is ours is
+shortened by itself, and kept with `--keep`. Exit 1 if there is a hole, an alarm or an internal error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from evals.generated.build import build, dims_of
+from evals.generated.judged import ALARM, FIND, HOLE, LIMIT, Judged, judge, kind_of, shrink
+from evals.generated.network import Network, read
+from evals.quiet_fork import quiet_fork
+from evals.small.__main__ import Truth, measured
+from evals.small.catalogue import SmallLayer
+
+
+def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]]) -> list[Network]:
+    """The networks of these numbers, in a fork: a number at which Paddle ends the process has none."""
+    with tempfile.TemporaryDirectory(prefix="generated-") as place:
+        into = Path(place) / "networks"
+
+        def work() -> None:
+            with into.open("w") as file:
+                for seed in seeds:
+                    print(json.dumps(asdict(build(seed, dims))), file=file, flush=True)
+
+        quiet_fork(work)
+        lines = into.read_text().splitlines() if into.exists() else []
+    networks = [read(json.loads(line)) for line in lines]
+    rest = seeds[len(networks) + 1 :]
+    return [*networks, *generated(rest, dims)] if rest else networks
+
+
+def shortened(network: Network, kind: str, folder: Path, truth: Truth) -> str:
+    """The source of the shortest network that fails alike."""
+
+    def fails(layer: SmallLayer) -> bool:
+        return kind_of(measured(layer, folder, truth)) == kind
+
+    return shrink(network, fails).layer().source
+
+
+def _read_rows(path: Path | None) -> dict[int, Judged]:
+    if path is None or not path.is_file():
+        return {}
+    rows = [Judged(**json.loads(line)) for line in path.read_text().splitlines()]
+    return {row.seed: row for row in rows}
+
+
+def report(rows: Sequence[Judged]) -> tuple[list[str], bool]:
+    """Lines to print, and whether nothing of ours went wrong."""
+    counts = Counter(row.verdict for row in rows)
+    lines = [f"{len(rows)} networks: " + ", ".join(f"{number} {word}" for word, number in counts.most_common())]
+    internal = sum(row.row.get("exit") == 70 for row in rows)
+    lines.append(f"holes {counts[HOLE]}, internal errors {internal}, alarms {counts[ALARM]}, finds {counts[FIND]}")
+    first: dict[str, int] = {}
+    number: Counter[str] = Counter()
+    for place, row in enumerate(rows, 1):
+        if row.kind:
+            first.setdefault(row.kind, place)
+            number[row.kind] += 1
+    for verdict in (HOLE, ALARM, LIMIT, FIND, "no layer"):
+        own = [kind for kind in first if kind.startswith(verdict + ",")]
+        for kind in sorted(own, key=lambda kind: -number[kind]):
+            seed = next(row.seed for row in rows if row.kind == kind)
+            lines.append(f"{number[kind]:5} {kind} (first {seed})")
+    tenth = max(1, len(rows) // 10)
+    curve = [sum(place <= upto for place in first.values()) for upto in range(tenth, len(rows) + 1, tenth)]
+    lines.append("kinds by tenths of the networks: " + " ".join(map(str, curve)))
+    return lines, bool(rows) and not any(row.bad for row in rows)
+
+
+def main() -> int:
+    """Measure, print each network that is not right, and say what kinds there are."""
+    parser = argparse.ArgumentParser(prog="python -m evals.generated", description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first network")
+    parser.add_argument("--count", type=int, default=60, help="so many networks")
+    parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
+    parser.add_argument("--together", type=int, default=6, help="so many in one release")
+    parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
+    parser.add_argument("--keep", type=Path, help="write the shortest network of each kind that is ours here")
+    parser.add_argument("--show", type=int, help="print the module of this network, and end")
+    wish = parser.parse_args()
+    if wish.show is not None:
+        first = wish.show - (wish.show - wish.first) % wish.together
+        print(build(wish.show, dims_of(first)).layer().source)
+        return 0
+    import paddle  # before the forks, so that each has it
+
+    paddle.set_device("cpu")
+    os.environ["EXPORTER_NO_CACHE"] = "1"
+    rows, begun = _read_rows(wish.json), time.monotonic()
+    kinds = {row.kind for row in rows.values()}
+    with tempfile.TemporaryDirectory(prefix="generated-") as place:
+        folder = Path(place)
+        truth = Truth(folder, 1)
+        for first in range(wish.first, wish.first + wish.count, wish.together):
+            seeds = range(first, first + wish.together)
+            if all(seed in rows for seed in seeds):
+                continue
+            if wish.minutes and time.monotonic() - begun > 60 * wish.minutes:
+                break
+            networks = generated(seeds, dims_of(first))
+            for network, judged in zip(networks, judge(networks, folder, truth), strict=True):
+                if judged.bad and judged.kind not in kinds:
+                    judged.short = shortened(network, judged.kind, folder, truth)
+                    if wish.keep:
+                        wish.keep.mkdir(parents=True, exist_ok=True)
+                        (wish.keep / f"g{network.seed}.py").write_text(f"# {judged.kind}\n{judged.short}")
+                kinds.add(judged.kind)
+                rows[network.seed] = judged
+                if judged.kind:
+                    print(f"{network.seed}: {judged.kind}", file=sys.stderr, flush=True)
+                if wish.json:
+                    with wish.json.open("a") as file:
+                        print(json.dumps(asdict(judged)), file=file)
+        truth.close()
+    lines, holds = report([*rows.values()])
+    print("\n".join(lines))
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,245 @@
+"""Put a network together, statement by statement, each tried eagerly at several sizes before it stays.
+
+What Paddle refuses at one of the sizes, what is not finite, what hardly depends on the input, and what changes much
+where the input changes by rounding is left out: every network runs, and has one right answer. The same number gives the
+same network, for the same version of Paddle.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evals.generated.network import Network, Step
+from evals.generated.statement import CannotFill, Filling, Known, Statement, chosen, statements
+from evals.small.catalogue import Input
+from evals.small.truth import drawn
+
+Array = npt.NDArray[Any]
+_NAMES = {"nn", "F", "paddle", "np", "self", "namedtuple", "__builtins__"}
+_MOST = 4096  # numbers in a value
+_LARGEST = 1e3
+_STEPS = (3, 25)
+_MOST_OUTPUTS = 4
+#: Of an input's numbers, about ten steps of float32; and of a value's largest number, what may come of it.
+_ROUNDING, _MOVED = 1e-6, 3e-5
+_RANGES = ((1, 3), (1, 4), (2, 5)), ((2, 6), (3, 7), (1, 5))
+#: The inputs that are drawn from: dtype, shape, values.
+_INPUTS: tuple[tuple[str, tuple[int | str, ...], str], ...] = (
+    ("float32", ("b", 6), "normal"),
+    ("float32", ("b", "t", 4), "normal"),
+    ("float32", ("b", 4, 8, 6), "normal"),
+    ("float32", ("b", 3, "t", 8), "normal"),
+    ("float32", ("b", 4, "t"), "normal"),
+    ("float32", ("b", 2, 4, 4, 4), "normal"),
+    ("float32", ("b",), "normal"),
+    ("float32", (5,), "normal"),
+    ("float32", ("t", 6), "uniform(0.1,2)"),
+    ("float32", ("b", 6, "t", 2), "uniform(-1,1)"),
+    ("float64", ("b", 6), "normal"),
+    ("int64", ("b", "t"), "integers(0,9)"),
+    ("int64", ("b",), "integers(1,9)"),
+    ("int32", ("b", 6), "integers(-9,9)"),
+    ("bool", ("b", "t"), "integers(0,2)"),
+    ("bool", ("b", 6), "integers(0,2)"),
+)
+
+_FLOATS = sum(dtype.startswith("float") for dtype, _, _ in _INPUTS)
+
+
+class _Refused(Exception):
+    """The statement does not stay."""
+
+
+@dataclass
+class _Try:
+    """One sizing: the inputs, and the names as they stand after the steps so far."""
+
+    inputs: dict[str, Array]
+    names: dict[str, Any]
+
+
+def build(seed: int, dims: Mapping[str, tuple[int, int]] | None = None) -> Network:
+    """Generate the network of a number; `dims` are those of the networks beside it."""
+    attempt = 0
+    while True:
+        draw = random.Random(f"{seed}.{attempt}")
+        network = _Builder(draw, dict(dims or dims_of(seed))).network(seed)
+        if network:
+            return network
+        attempt += 1
+
+
+def dims_of(seed: int) -> dict[str, tuple[int, int]]:
+    """The ranges of the dims `b` and `t` of a network."""
+    draw = random.Random(f"dims {seed}")
+    return {name: draw.choice(ranges) for name, ranges in zip("bt", _RANGES, strict=True)}
+
+
+class _Builder:
+    def __init__(self, draw: random.Random, dims: dict[str, tuple[int, int]]) -> None:
+        self.draw, self.dims = draw, dims
+        kinds = draw.choices(_INPUTS[:11], k=draw.choice((1, 1, 2, 2, 3))) + draw.choices(
+            _INPUTS[11:], k=draw.randint(0, 2)
+        )
+        self.inputs = tuple(Input(f"x{number}", *kind[:2], kind[2]) for number, kind in enumerate(kinds, 1))
+        self.steps: list[Step] = []
+        self.counts: dict[str, int] = {}
+        self.net: Any = None
+        self.tries: list[_Try] = []
+
+    def network(self, seed: int) -> Network | None:
+        self._begin()
+        table = statements()
+        weights = [statement.weight for statement in table]
+        count, spent = self.draw.randint(*_STEPS), 0
+        while len(self.steps) < count and spent < 30 * count:
+            spent += 1
+            self._offer(self.draw.choices(table, weights)[0])
+        outputs = self._outputs()
+        if not outputs or len(self.steps) < _STEPS[0]:
+            return None
+        form = self.draw.choice(("plain", "plain", "plain", "list", "dict"))
+        return Network(seed, self.inputs, self.dims, tuple(self.steps), (), form).with_outputs(outputs)
+
+    def _begin(self) -> None:
+        """Draw the inputs of each sizing: the least, the largest, one between, the largest nudged, and drawn again."""
+        generator = np.random.default_rng(self.draw.getrandbits(32))
+        ends = [{name: pair[end] for name, pair in self.dims.items()} for end in (0, 1)]
+        middle = {name: self.draw.randint(*pair) for name, pair in self.dims.items()}
+        draws = [
+            {tensor.name: drawn(tensor, sizes, generator) for tensor in self.inputs}
+            for sizes in (*ends, middle, ends[1])
+        ]
+        nudged = {
+            name: (value * (1 + _ROUNDING * generator.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
+            if value.dtype.kind == "f"
+            else value
+            for name, value in draws[1].items()
+        }
+        self.tries = [_Try(values, {}) for values in (draws[0], draws[1], draws[2], nudged, draws[3])]
+        self._again()
+
+    def _again(self) -> None:
+        """Run all steps anew, since one that was refused may have changed what stands."""
+        import paddle
+        import paddle.nn.functional as F
+        from paddle import nn
+
+        paddle.seed(0)
+        self.net = nn.Layer()
+        for step in self.steps:
+            _run(step.init, {"paddle": paddle, "nn": nn, "F": F, "np": np, "self": self.net})
+        self.net.eval()
+        for tried in self.tries:
+            tensors = {name: paddle.to_tensor(value) for name, value in tried.inputs.items()}
+            tried.names = {"paddle": paddle, "nn": nn, "F": F, "np": np, "self": self.net, **tensors}
+            for step in self.steps:
+                _run(step.lines, tried.names)
+
+    def _known(self) -> dict[str, Known]:
+        names = [name for name in self.tries[0].names if name[0] in "xv" and name[1:].isdigit()]
+        return {
+            name: Known(_dtype(self.tries[0].names[name]), tuple(tuple(t.names[name].shape) for t in self.tries))
+            for name in names
+        }
+
+    def _offer(self, statement: Statement) -> None:
+        known = self._known()
+        counts = dict(self.counts)
+        try:
+            names = chosen(statement.holes, known, self.draw)
+            filling = Filling(known, dict(names), self.draw, counts)
+            init, lines = (tuple(map(filling.fill, part)) for part in (statement.init, statement.lines))
+        except CannotFill:
+            return
+        defines = tuple(name for key, name in filling.names.items() if key not in names and name[0] == "v")
+        step = Step(
+            f"{statement.family}.{statement.name}", init, lines, tuple(dict.fromkeys(names.values())), (), defines
+        )
+        before = {name: [tried.names[name].numpy() for tried in self.tries] for name in step.reads}
+        try:
+            self._take(step)
+        except Exception:  # noqa: BLE001  # whatever Paddle raises, the statement is not valid here
+            self._again()
+            return
+        self.counts = counts
+        changed = tuple(name for name, old in before.items() if self._differs(name, old))
+        self.steps.append(replace(step, changes=changed))
+
+    def _differs(self, name: str, old: Sequence[Array]) -> bool:
+        now = [tried.names[name].numpy() for tried in self.tries]
+        return any(a.shape != b.shape or not np.array_equal(a, b) for a, b in zip(old, now, strict=True))
+
+    def _take(self, step: Step) -> None:
+        """Run a step in each sizing, and look at what it gives.
+
+        Raises:
+            _Refused: it gives what no network should have.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _run(step.init, self.tries[0].names)
+            self.net.eval()
+            for tried in self.tries:
+                _run(step.lines, tried.names)
+        for name in (*step.defines, *step.reads):
+            values = [_value(tried.names[name]) for tried in self.tries]
+            if len({(value.dtype, value.ndim) for value in values}) != 1 or not all(map(_sound, values)):
+                raise _Refused
+            if _moved(values[1], values[3]):
+                raise _Refused
+
+    def _outputs(self) -> list[str]:
+        """The values that nothing reads and that tell something of the inputs."""
+        read = {name for step in self.steps for name in step.reads}
+        last = [name for step in self.steps for name in step.defines if name not in read]
+        telling = [name for name in last if self._tells(name)]
+        return telling[-_MOST_OUTPUTS:]
+
+    def _tells(self, name: str) -> bool:
+        one, other = (self.tries[place].names[name].numpy() for place in (1, 4))
+        if one.shape != other.shape:
+            return True
+        return not np.allclose(one.astype("complex128"), other.astype("complex128"), rtol=1e-3, atol=1e-4)
+
+
+def _run(lines: Sequence[str], names: dict[str, Any]) -> None:
+    exec(compile("\n".join(lines), "<step>", "exec"), names)  # our own statements
+
+
+def _dtype(tensor: Any) -> str:
+    return str(tensor.dtype).rpartition(".")[2]
+
+
+def _value(tensor: Any) -> Array:
+    import paddle
+
+    if not isinstance(tensor, paddle.Tensor):
+        raise _Refused
+    return np.asarray(tensor.numpy())
+
+
+def _sound(value: Array) -> bool:
+    if not 1 <= value.size <= _MOST or value.ndim > 6:
+        return False
+    if value.dtype.kind in "fc":
+        return bool(np.isfinite(value).all() and np.abs(value).max() < _LARGEST)
+    return bool(value.dtype.kind == "b" or np.abs(value.astype("int64")).max() < 1e6)
+
+
+def _moved(value: Array, nudged: Array) -> bool:
+    """Whether rounding of the inputs changes it by more than rounding."""
+    if value.shape != nudged.shape:
+        return True
+    if value.dtype.kind not in "fc":
+        return not np.array_equal(value, nudged)
+    scale = float(np.abs(value).max()) + 1e-6
+    limit = _MOVED if value.dtype != np.float16 else 5e-3
+    return bool(np.abs(value.astype("complex128") - nudged).max() > limit * scale)

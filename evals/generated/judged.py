@@ -1,0 +1,110 @@
+"""Judge generated networks: several in one release, each alone where that does not pass; and shorten what fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evals.generated.network import Network, together
+from evals.small.__main__ import Truth, measured
+from evals.small.catalogue import SmallLayer
+from evals.small.cells import Row
+
+#: Cells of evals/small/cells.py, by what they say of us.
+HOLE, ALARM, FAIR, FIND, LIMIT = "hole", "alarm", "right", "find", "limit"
+_CLASSES = {
+    "wrong, passed": HOLE,
+    "sound, refused": ALARM,
+    "sound, passed": FAIR,
+    "stock fails, passed and right": FIND,
+    "stock fails, refused": LIMIT,
+    "no layer": "no layer",
+}
+_INTERNAL = 70
+
+
+@dataclass
+class Judged:
+    """What came of one network: its class, and the kind, which is the same for what fails alike."""
+
+    seed: int
+    verdict: str
+    kind: str = ""
+    statements: list[str] = field(default_factory=list)
+    row: dict[str, Any] = field(default_factory=dict)
+    short: str = ""
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is ours to mend."""
+        return self.verdict in (HOLE, ALARM) or self.row.get("exit") == _INTERNAL
+
+
+def judge(networks: Sequence[Network], folder: Path, truth: Truth) -> Iterator[Judged]:
+    """Judge some networks together; where they do not all pass, one by one."""
+    if len(networks) > 1 and class_of(measured(together(networks), folder, truth)) == FAIR:
+        for network in networks:
+            yield Judged(network.seed, FAIR, statements=[step.statement for step in network.steps])
+        return
+    for network in networks:
+        row = measured(network.layer(), folder, truth)
+        verdict = class_of(row)
+        yield Judged(
+            network.seed,
+            verdict,
+            "" if verdict == FAIR else kind_of(row),
+            [step.statement for step in network.steps],
+            {} if verdict == FAIR else asdict(row),
+        )
+
+
+def class_of(row: Row) -> str:
+    """The class of a row; one that was released without ONNX, which stock cannot write either, is right."""
+    return _CLASSES[row.cell]
+
+
+def kind_of(row: Row) -> str:
+    """What a failure has in common with others of its kind: its class and message without names and numbers."""
+    wrong = sorted({answer for answer in row.files.values() if answer != "right"})
+    text = (wrong or row.messages or [row.stock])[0]
+    if class_of(row) in (FIND, "no layer"):
+        text = row.stock if class_of(row) == FIND else row.eager
+    text = re.sub(r"'[^']*'|\"[^\"]*\"|\S+\.py:\d+", "…", text)
+    text = re.sub(r"\b[a-z]\d+\b|-?\d[\d.e+-]*", "N", text)
+    return f"{class_of(row)}, exit {row.exit}: {text[:160]}"
+
+
+def shrink(network: Network, fails: Callable[[SmallLayer], bool], most: int = 40) -> Network:
+    """The shortest network that still fails alike: fewer outputs first, then step by step; at most `most` trials."""
+    trials = 0
+
+    def try_it(smaller: Network | None) -> bool:
+        nonlocal trials
+        if smaller is None or not smaller.steps or trials >= most:
+            return False
+        trials += 1
+        return fails(smaller.layer())
+
+    if len(network.outputs) > 1:
+        for output in network.outputs:
+            alone = network.with_outputs([output])
+            if try_it(alone):
+                network = alone
+                break
+    place = len(network.steps) - 1
+    while place >= 0:
+        for smaller in _smaller(network, place):
+            if smaller is not None and len(smaller.steps) < len(network.steps) and try_it(smaller):
+                network = smaller
+                break
+        place = min(place, len(network.steps)) - 1
+    return network
+
+
+def _smaller(network: Network, place: int) -> Iterator[Network | None]:
+    yield network.without(place)
+    for name in network.steps[place].reads:
+        yield network.bypassing(place, name)
