@@ -81,7 +81,12 @@ _OTHER_VALUES: dict[str, list[tuple[str, str, Callable[[Any], list[Any]]]]] = {
     "Transpose": [("perm", "axis", lambda perm: [[*perm[:-2], perm[-1], perm[-2]]])],
     "Concat": [("axis", "axis", lambda axis: [axis - 1] if axis > 0 else [])],
 }
-_OTHER_POSITIONS = {b"align_corners": b"half_pixel", b"half_pixel": b"asymmetric", b"asymmetric": b"half_pixel"}
+_OTHER_POSITIONS = {
+    b"align_corners": b"half_pixel",
+    b"half_pixel": b"asymmetric",
+    b"pytorch_half_pixel": b"asymmetric",
+    b"asymmetric": b"half_pixel",
+}
 
 
 def _of_attributes(node: Node) -> Iterator[_Planted]:

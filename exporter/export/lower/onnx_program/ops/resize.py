@@ -21,7 +21,12 @@ def _interpolate(c: Call) -> Tensor:
     corners, mode = bool(c.attr("align_corners")), int(c.attr("align_mode"))
     shape = c.result().shape
     shape = (shape[0], shape[-1], *shape[1:-1]) if behind else shape
-    half = kind == "bicubic" or (kind != "nearest" and mode == 0)
+    half = not corners and (kind == "bicubic" or (kind != "nearest" and mode == 0))
+    to_one = _to_one(c, x, shape) if half and dims == 2 else []
+    target = sizes if sizes is not None else scales
+    if kind == "bicubic" and target is not None:
+        for axis in to_one:
+            x = _before_first(b, x, axis, _makes_one(b, x, target, axis))
     resized = _nearest(b, x, shape) if kind == "nearest" and not corners and scales is None else None
     told = _whole(c, x) in ([], list(shape[2:]))  # of 90 times 1.3 the program says 116, and the kernel makes 117
     if sizes is not None and told and kind.endswith("linear") and _places_differ(x, shape, corners):
@@ -34,12 +39,44 @@ def _interpolate(c: Call) -> Tensor:
             settings["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
         if kind == "bicubic":
             settings["cubic_coeff_a"] = -0.75
-        aligned = "align_corners" if corners else "half_pixel" if half else "asymmetric"
+        halves = "pytorch_half_pixel" if to_one and kind == "bilinear" else "half_pixel"
+        aligned = "align_corners" if corners else halves if half else "asymmetric"
         if sizes is not None and (factors := _factors(x.shape[2:], shape[2:])):
             sizes, scales = None, b.constant([1.0, 1.0, *factors], "float32")
         settings["coordinate_transformation_mode"] = aligned
         resized = b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
     return last(b, resized) if behind else resized
+
+
+def _to_one(c: Call, x: Tensor, shape: Sequence[int]) -> list[int]:
+    """The axes of a picture that are resized to one element of several, or may be.
+
+    Where places lie between elements, Paddle puts that one half an element before the first (interpolate_kernel.cc,
+    3.3.1, which takes no step there), and not in the middle as in lines and volumes. Linearly that is the first
+    element, as it is with ONNX's `pytorch_half_pixel`.
+    """
+    factors = [float(factor) for factor in c.attr("scale") or []]
+    grows = bool(factors) and min(factors) >= 1 and not any(map(c.has, (1, 2, 3)))
+    open_sizes = (1,) if grows else (1, -1)
+    return [axis for axis in range(2, x.rank) if x.shape[axis] != 1 and shape[axis] in open_sizes]
+
+
+def _makes_one(b: Builder, x: Tensor, target: Tensor, axis: int) -> Tensor:
+    """Emit whether an axis is resized to one element, by sizes or by scales: a vector of one bool."""
+    wanted = b.slice(target, [axis], [axis + 1], [0])
+    if wanted.dtype == "int64":
+        return b.emit("Equal", wanted, 1)
+    return b.emit("Less", b.emit("Mul", b.cast(b.size_of(x, axis), wanted.dtype), wanted), 2.0)
+
+
+def _before_first(b: Builder, x: Tensor, axis: int, where: Tensor) -> Tensor:
+    """Replace all along an axis by what cubic curves make of the place half an element before the first."""
+    result = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    second = b.emit("Min", b.emit("Sub", b.size_of(x, axis), 1), 1)
+    ends = [b.emit("Gather", x, at, axis=axis, shape=result) for at in (b.constant([0]), second)]
+    outside = 0.09375  # the weight of an element one and a half away, of coefficient -0.75
+    curve = b.emit("Sub", b.emit("Mul", ends[0], 1 + outside), b.emit("Mul", ends[1], outside))
+    return b.emit("Where", where, curve, x, shape=x.shape)
 
 
 def _places_differ(x: Tensor, shape: Sequence[int], corners: bool) -> bool:
@@ -114,6 +151,8 @@ def _places(b: Builder, before: Tensor, after: Tensor, way: _Way, axis: int) -> 
         step = b.constant([way.steps[axis]], "float32")
     else:
         step = b.emit("Div", b.cast(before, "float32"), b.cast(after, "float32"))
+    if way.half and way.dims == 2 and (after.array is None or int(after.array[0]) == 1):  # see `_to_one`
+        step = b.emit("Where", b.emit("Equal", after, 1), 0.0, step)
     if way.corners or not way.half:
         return b.emit("Mul", b.cast(count, "float32"), step)
     wide = way.dims == 1 or (way.dims, axis) == (2, -2)
