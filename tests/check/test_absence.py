@@ -58,10 +58,10 @@ def build():
 """
 
 
-def errors(text: str, place: Path) -> list[tuple[int, str]]:
+def errors(text: str, place: Path, severity: Severity = Severity.ERROR) -> list[tuple[int, str]]:
     (place / "net.py").write_text(HEADER + text)
-    found = check([str(place / "net.py")])
-    return [(each.location.line, each.code) for each in found if each.severity is Severity.ERROR]
+    findings = check([str(place / "net.py")])
+    return [(finding.location.line, finding.code) for finding in findings if finding.severity is severity]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,6 @@ class Net(nn.Layer):
 def build():
     return Net()
 """
-    assert errors(made, tmp_path) == [(14, "EX105")]
+    assert errors(made, tmp_path, Severity.INFO) == [(14, "EX105")]
     nothing = GETATTR.format(bases="nn.Layer", sets="pass", name='"layer"')
-    assert [code for _, code in errors(nothing, tmp_path)] == ["EX105"]
+    assert [code for _, code in errors(nothing, tmp_path, Severity.INFO)] == ["EX105"]

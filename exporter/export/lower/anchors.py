@@ -44,15 +44,13 @@ def anchor_outputs(traced: Traced) -> None:
     from exporter.paddle.private import Value
 
     program = traced.layer.forward.concrete_program
-    values = [value for value in paddle.utils.flatten(program.outputs) if isinstance(value, Value)]
-    repeats = dict(zip([value.id for value in values], _repeats(program.main_program, values), strict=True))
 
     def anchored(value: Value) -> Value:
         operator = value.get_defining_op() if isinstance(value, Value) else None
-        if operator is None:
-            return value
-        count = repeats[value.id]
-        for _ in range(max(count, operator.name() in _ANCHORED)):
+        return paddle.assign(value) if operator is not None and operator.name() in _ANCHORED else value
+
+    def apart(value: Value) -> Value:
+        for _ in range(repeats[value.id] if isinstance(value, Value) else 0):
             value = paddle.assign(value)
         return value
 
@@ -60,6 +58,9 @@ def anchor_outputs(traced: Traced) -> None:
     try:
         with paddle.static.program_guard(program.main_program):
             program.outputs = paddle.utils.map_structure(anchored, program.outputs)
+            values = [value for value in paddle.utils.flatten(program.outputs) if isinstance(value, Value)]
+            repeats = dict(zip([value.id for value in values], _repeats(program.main_program, values), strict=True))
+            program.outputs = paddle.utils.map_structure(apart, program.outputs)
             for (_, value), promised in zip(leaves(program.outputs), traced.outputs, strict=True):
                 other_rank = len(value.shape) != len(promised.shape)
                 declare(value, promised.dtype, [-1 for _ in promised.shape] if other_rank else None)

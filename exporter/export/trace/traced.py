@@ -13,6 +13,7 @@ from exporter.base.errors import ModelError, NotATensor, UsageError, did_you_mea
 from exporter.base.tensors import TensorSpec, split_size
 from exporter.export.trace.blame import blamed, placed_at_forward
 from exporter.export.trace.called import take_by_position
+from exporter.export.trace.copies import with_copies
 from exporter.export.trace.fixes import fixes_in_force
 from exporter.export.trace.fixes.base import Value
 from exporter.export.trace.fixes.settled import declared_sizes
@@ -130,12 +131,13 @@ def _traced(
     ):  # a legacy program's session has its own in force
         static = to_static()
         program = static.forward.concrete_program
+        program.outputs = with_copies(program.outputs, program.main_program, {spec.name for spec in bound})
     refuse_strangers(static)
     structure = program.outputs
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         structure = structure[0]
     with placed_at_forward(layer):
-        outputs, native = _outputs(structure, names, {one.name for one in bound})
+        outputs, native = _outputs(structure, names)
     return outputs, native, static
 
 
@@ -161,9 +163,7 @@ def _fixed(size: int | str, fixed: Mapping[str, int]) -> int | None:
     return more if not dim else fixed[dim] + more if dim in fixed else None
 
 
-def _outputs(
-    structure: Any, names: tuple[str, ...] | None, inputs: set[str]
-) -> tuple[tuple[TensorSpec, ...], tuple[str, ...]]:
+def _outputs(structure: Any, names: tuple[str, ...] | None) -> tuple[tuple[TensorSpec, ...], tuple[str, ...]]:
     import paddle
 
     try:
@@ -173,7 +173,6 @@ def _outputs(
             str(error), where="outputs", hint="name each value that forward returns, in its order"
         ) from error
     specs: list[TensorSpec] = []
-    seen: dict[int, str] = {}
     for name, (path, leaf) in zip(named, leaves(structure), strict=True):
         if not hasattr(leaf, "shape") or not hasattr(leaf, "stop_gradient"):
             kind = "None" if leaf is None else type(leaf).__name__
@@ -181,28 +180,11 @@ def _outputs(
                 f"output '{path or name}' is {kind}, not a tensor, and would be dropped without a word",
                 hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
             )
-        _refuse_alias(leaf, name, seen, inputs)
         _refuse_list(leaf, name)
         dtype = str(leaf.dtype).rpartition(".")[2].lower()
         specs.append(TensorSpec(name, _dtype_name(dtype), tuple(leaf.shape)))
     order = [int(number) for number in paddle.utils.flatten(numbered(structure))]
     return tuple(specs), tuple(named[number] for number in order)
-
-
-def _refuse_alias(leaf: Any, name: str, seen: dict[int, str], inputs: set[str]) -> None:
-    """A tensor returned twice comes out once, and an input returned untouched breaks the predictor (both 3.3.1)."""
-    key = leaf.id if isinstance(getattr(leaf, "id", None), int) else id(leaf)
-    if key in seen:
-        raise ModelError(
-            f"outputs '{seen[key]}' and '{name}' are the same tensor, and one of them would vanish",
-            hint="return it once, or return a copy made by an operator, such as x + 0",
-        )
-    seen[key] = name
-    if _is_input(leaf, inputs):
-        raise ModelError(
-            f"output '{name}' is an input that forward returns untouched, which the predictor cannot serve",
-            hint="do not return it, or return a copy made by an operator, such as x + 0",
-        )
 
 
 def _refuse_list(leaf: Any, name: str) -> None:
@@ -214,13 +196,6 @@ def _refuse_list(leaf: Any, name: str) -> None:
             where=quoted_line("\n".join(operator.callstack)) if operator else "",
             hint="compute on the whole tensor; or make a tensor of the list, by `paddle.stack` or `paddle.concat`",
         )
-
-
-def _is_input(leaf: Any, inputs: set[str]) -> bool:
-    if hasattr(leaf, "get_defining_op"):  # PIR
-        operation = leaf.get_defining_op()
-        return operation is not None and operation.name() == "pd_op.data"
-    return getattr(leaf, "name", None) in inputs
 
 
 def _dtype_name(text: str) -> str:

@@ -51,8 +51,8 @@ def test_a_network_of_an_installed_package_is_refused_at_its_own_line(
     assert refused(module(net, NETWORK).Net()) == f"{net}:{LINE}"
 
 
-def test_an_output_that_would_vanish_is_refused_where_forward_is_defined(tmp_path: Path) -> None:
-    text = NETWORK.replace("y = x.sum()", "y = x + 1").replace("x * max(1.0, float(y))", "y, y")
+def test_an_output_that_is_no_tensor_is_refused_where_forward_is_defined(tmp_path: Path) -> None:
+    text = NETWORK.replace("y = x.sum()", "y = x + 1").replace("x * max(1.0, float(y))", "y, None")
     net = tmp_path / "net.py"
     assert refused(module(net, text).Net()) == f"{net}:5"
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.base.diagnostics import Diagnostic, Severity
+from exporter.base.diagnostics import Diagnostic
 from exporter.check.domain.values import Const, Tensor, Value
 from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.rules.kinds.output_repeated import doubt, leaves
-
-_ANCHORED = "(stock Paddle; exporter's own export puts an operator between)"
 
 
 class InputReturned(Rule):
@@ -21,9 +19,9 @@ class InputReturned(Rule):
         it has counted as nothing; or an input plus a number, or times 1.
 
     Why:
-        In the saved program it would be an input and an output under one name; the predictor refuses to load or run it.
-        It takes an operator that scales by 1, as `x + 1.0` becomes one, for no operator at all: that is a warning about
-        stock Paddle, since the exporter's own export puts another operator behind it.
+        In stock Paddle's program it is an input and an output under one name; the predictor refuses to load or run it.
+        It takes an operator that scales by 1, as `x + 1.0` becomes one, for no operator at all. Both are notes, since
+        the exporter's own export puts a copy behind it.
 
     Example:
         import paddle
@@ -45,6 +43,7 @@ class InputReturned(Rule):
 
     code = "EX105"
     predicts = (Fault.UNUSABLE,)
+    mended = True
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         returned = facts.of(Returned)
@@ -60,7 +59,7 @@ class InputReturned(Rule):
             for name in sorted(set(map(_moved, leaves(fact.value))) - {""}) if alone else ():
                 message = f"the input `{name}` plus a number is returned: the predictor takes the output for the input"
                 cure = f"leave it to the caller, or copy first: `{name}.clone()`"
-                yield self.at(fact.site, f"{message} {_ANCHORED}", cure, Severity.WARNING)
+                yield self.at(fact.site, message, cure)
 
 
 def _moved(value: Value) -> str:

@@ -45,8 +45,9 @@ class OutputRepeated(Rule):
         written twice. A cast to the dtype that a tensor has gives the tensor itself.
 
     Why:
-        The two are saved as one output: a consumer that counts outputs by position gets the wrong ones. Nothing warns.
-        Of two like computations the optimiser keeps one, and the predictor fails.
+        Stock Paddle saves the two as one output: a consumer that counts outputs by position gets the wrong ones, and
+        nothing warns. Of two like computations the optimiser keeps one, and the predictor fails. The exporter's own
+        export puts a copy in place of the second, so that this is a note.
 
     Example:
         import paddle
@@ -71,6 +72,7 @@ class OutputRepeated(Rule):
     code = "EX104"
     predicts = (Fault.STRUCTURE, Fault.UNUSABLE)
     shown = Shown.EVERY_RUN
+    mended = True
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.of(Returned):
