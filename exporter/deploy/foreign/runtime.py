@@ -17,7 +17,6 @@ from typing import ClassVar
 from exporter.base.errors import ModelError, UsageError, did_you_mean
 from exporter.base.files import readable_json, write_json
 from exporter.bundle.received import Receiver
-from exporter.deploy.elsewhere.advice import advice_on
 from exporter.deploy.elsewhere.cases import Wanted
 from exporter.deploy.elsewhere.cases import chosen as selected_of
 from exporter.deploy.elsewhere.content import KitCase, Part
@@ -156,7 +155,7 @@ class ForeignRuntime(Target):
         """The runtime's files of a model by name, and which of them it opens."""
         into.mkdir()
         how = self._told(plan)
-        how["shapes"] = {tensor["native"]: [tensor["shape"], tensor["dtype"]] for tensor in cases[0]["inputs"]}
+        how["shapes"] = [[tensor["native"], tensor["shape"], tensor["dtype"]] for tensor in cases[0]["inputs"]]
         write_json(into / "how.json", how)
         main = program.converted(onnx.resolve(), into)
         names = sorted(path.name for path in into.iterdir() if path.is_file() and path.name != "how.json")
@@ -194,7 +193,14 @@ def refusal(report: Report, engine: str) -> ModelError:
     what = (
         f"{engine} does not give what the bundle recorded ({len(rows)} of {len(report.verdict.plan)}): {proof.reason}"
     )
-    return ModelError(f"{what}. {causes}" if causes else what, where=str(claim), hint=advice_on(report))
+    return ModelError(f"{what}. {causes}" if causes else what, where=str(claim), hint=_cure(report))
+
+
+def _cure(report: Report) -> str:
+    """What to do where a runtime computes something else; nothing is left of it to look into."""
+    if any(blame.reason.startswith("likely cause: reduced precision:") for blame in report.blames):
+        return "give --precision fp16, if what it computes is near enough; or choose another target"
+    return "choose another target; exporter kit BUNDLE --layers asks the runtime for every value inside"
 
 
 def said_of(report: Report) -> str:

@@ -30,8 +30,8 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
     onnx2tf.convert(
         input_onnx_file_path=str(onnx),
         output_folder_path=str(aside),
-        overwrite_input_shape=[f"{name}:{','.join(map(str, shape))}" for name, (shape, _) in shapes.items()],
-        keep_shape_absolutely_input_names=list(shapes),
+        overwrite_input_shape=[f"{name}:{','.join(map(str, shape))}" for name, shape, _ in shapes],
+        keep_shape_absolutely_input_names=[name for name, _, _ in shapes],
         copy_onnx_input_output_names_to_tflite=True,
         output_dynamic_range_quantized_tflite=how["precision"] == "int8",
         non_verbose=True,

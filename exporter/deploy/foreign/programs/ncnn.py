@@ -33,7 +33,7 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
         raise ImportError("No module named 'pnnx'")
     import ncnn  # noqa: F401 - told before a conversion that nothing could run
 
-    sizes = ",".join(f"[{','.join(map(str, shape))}]{_KINDS[dtype]}" for shape, dtype in how["shapes"].values())
+    sizes = ",".join(f"[{','.join(map(str, shape))}]{_KINDS[dtype]}" for _, shape, dtype in how["shapes"])
     outputs = [
         f"{key}={into / name}" for key, name in (("ncnnparam", "model.ncnn.param"), ("ncnnbin", "model.ncnn.bin"))
     ]
