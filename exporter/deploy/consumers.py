@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.base.errors import ExitCode, ExporterError, UsageError
 from exporter.bundle.layout import GOLDEN
-from exporter.bundle.open import Bundle
+from exporter.bundle.open import Bundle, recorded_spec
+from exporter.bundle.source import source_in
 from exporter.engines.consumers.base import Limit, consumer_of, consumers, names
 from exporter.engines.consumers.check import Finding, LayerRange, check
-from exporter.engines.consumers.program import Program, program_of
+from exporter.engines.consumers.program import Program, at_line, program_of, with_lines
 from exporter.process.workers import Setting
 from exporter.prove.goldens.ranges import MOST_CASES, ScanRequest, scan_ranges
+from exporter.prove.preflight.lines import lines_of
+from exporter.prove.proofs.base import source_of
 
 #: Formats whose programs can be run operator by operator, the better one first.
 _SCANNED = ("pir", "pdmodel")
@@ -72,8 +75,12 @@ def check_file(path: Path, targets: Sequence[str]) -> Checked:
     return _checked(program_of({form: path}), targets, (), [note])
 
 
-def check_bundle(bundle: Bundle, targets: Sequence[str], setting: Setting, *, scan: bool = True) -> Checked:
+def check_bundle(
+    bundle: Bundle, targets: Sequence[str], setting: Setting, *, scan: bool = True, code: Path | None = None
+) -> Checked:
     """Check the float32 programs of a bundle, all consumers where no target is named; with `scan` run the fp16 scan.
+
+    With `code`, the folder of the model's code, what is found is told with the line there.
 
     Raises:
         UsageError: a target is unknown, or reads a format that the bundle lacks.
@@ -86,7 +93,26 @@ def check_bundle(bundle: Bundle, targets: Sequence[str], setting: Setting, *, sc
     }
     notes: list[str] = []
     ranges = _scan(bundle, plain, setting, notes) if scan and _computes_fp16(targets or names()) else ()
-    return _checked(program_of(plain), targets, ranges, notes)
+    program = program_of(plain)
+    if code is not None and (lines := _lines(bundle, plain, code, setting, notes)):
+        program = with_lines(program, lines)
+        ranges = tuple(replace(layer, place=at_line(layer.place, lines)) for layer in ranges)
+    return _checked(program, targets, ranges, notes)
+
+
+def _lines(
+    bundle: Bundle, programs: Mapping[str, Path], code: Path, setting: Setting, notes: list[str]
+) -> Mapping[str, tuple[str, str]]:
+    if "pir" not in programs:
+        notes.append("lines are paired with a .json program, and the bundle holds none: add pir to formats")
+        return {}
+    spec = recorded_spec(bundle.manifest)
+    source = source_in(code, bundle.manifest.provenance, spec)
+    model = source_of(spec, source.checkpoint, [output.name for output in bundle.manifest.outputs])
+    lines = lines_of(model, programs["pir"], setting.importing(source.folder))
+    if not lines:
+        notes.append("the model's code could not be traced, so that no line is told")
+    return lines
 
 
 def _computes_fp16(targets: Sequence[str]) -> bool:

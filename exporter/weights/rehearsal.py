@@ -18,6 +18,7 @@ from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration
 from exporter.prove.preflight.cases import try_cases
 from exporter.prove.preflight.consumers import hold_for_consumers
+from exporter.prove.proofs.base import source_of
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
@@ -70,7 +71,8 @@ def _convert(spec: Spec, weights: Path | None, into: Path, setting: Setting) -> 
     into.mkdir()
     with calibration(spec, setting) as samples:
         conversion = convert_all(spec, weights, into, setting, samples)
-    hold_for_consumers(spec.targets, conversion, into, setting)
+    source = source_of(spec, weights, conversion.output_names)
+    hold_for_consumers(spec.targets, conversion, into, setting, source)
 
 
 def _quick(spec: Spec) -> Spec:

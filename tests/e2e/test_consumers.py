@@ -68,9 +68,18 @@ def test_too_many_classes_are_named_and_refused_before_the_release(tmp_path: Pat
     assert all("18,385" in finding["what"] for finding in found)
     assert ("matmul", "Linear") in {(finding["operator"], finding.get("layer")) for finding in found}
     assert findings(folder / "onnx/model.onnx", "rknn")[0] == 1, "the outputs of the ONNX say it too"
+    done = exporter("targets", folder, "--target", "rknn", "--source", ROOT, "--json", "--quiet", cwd=ROOT)
+    code_lines = (ROOT / "tests/models/for_consumers.py").read_text().splitlines()
+    named = {
+        finding["operator"]: finding["line"].rpartition(":") for finding in done.json()["findings"] if "line" in finding
+    }
+    assert set(named) >= {"matmul", "softmax"}
+    for path, _, number in named.values():
+        assert path == "tests/models/for_consumers.py" and "self.head(x)" in code_lines[int(number) - 1]
     asked = spec(tmp_path, "ManyClasses", [1, 4, 8], targets=["rknn"])
     refused = exporter("convert", asked, "--out", tmp_path / "refused", "--json", "--quiet", cwd=ROOT)
     assert refused.code == 4 and "18,385" in refused.json()["error"]["what"]
+    assert refused.json()["error"]["where"].startswith("tests/models/for_consumers.py:")
     assert not (tmp_path / "refused").exists()
 
 

@@ -216,6 +216,19 @@ def test_what_only_one_format_refuses_is_told_before_any_training(workplace: Pat
     assert not (workplace / "runs").exists()
 
 
+def test_what_a_consumer_cannot_take_is_told_at_its_line_before_any_training(workplace: Path) -> None:
+    """rknn takes a width of at most 16,383; the consumer is named beside the runtimes."""
+    wide = (
+        "return self.linear(self.flatten(x)) + paddle.tile(x, [1, 1, 1, 10000]).mean([1, 2, 3], keepdim=True)[:, 0, 0]"
+    )
+    edit(workplace / RECIPE, rank_names(wide))
+    edit(workplace / SPEC, ("targets: [paddle_inference>=2.6]", "targets: [rknn]"))
+    line = next(at for at, text in enumerate((workplace / RECIPE).read_text().splitlines(), 1) if "tile" in text)
+    done = exporter("release", SPEC, cwd=workplace)
+    refused(done, 4, "rknn", "a width of 20,000, over 16,383", f"recipes/digits.py:{line}", "take rknn out of targets")
+    assert "training" not in done.err and not (workplace / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from exporter.base.errors import ExitCode, Refusal
-from exporter.cli.options import Debug, Json, Quiet, Timeout
+from exporter.cli.options import Debug, Json, Quiet, Source, Timeout
 from exporter.cli.run import Ending, Verb
 from exporter.cli.screen import tell
 
@@ -28,6 +28,7 @@ def targets(  # noqa: PLR0913 - an option is a parameter
     bundle: _Bundle = None,
     target: _Targets = None,
     scan: _Scan = True,
+    source: Source = None,
     as_json: Json = False,
     timeout: Timeout = None,
     quiet: Quiet = False,
@@ -36,7 +37,8 @@ def targets(  # noqa: PLR0913 - an option is a parameter
     """List the consumers and what each takes; with a BUNDLE say what of it they do not take, and by whose word.
 
     The fp16 scan runs the bundle's program in float64 on recorded cases and names the operators whose values leave
-    the range of float16, or vanish in it. A consumer that cannot take the bundle exits 1.
+    the range of float16, or vanish in it. With --source each finding names the line of the model's code, if its files
+    are those that the bundle was made of. A consumer that cannot take the bundle exits 1.
     """
     del debug  # the funnel looks for it
     from exporter.bundle.open import open_bundle
@@ -50,7 +52,7 @@ def targets(  # noqa: PLR0913 - an option is a parameter
         checked = consumers.check_file(bundle, target or ())
     else:
         with setting(quiet=quiet, timeout=timeout) as how:
-            checked = consumers.check_bundle(open_bundle(bundle), target or (), how, scan=scan)
+            checked = consumers.check_bundle(open_bundle(bundle), target or (), how, scan=scan, code=source)
     sys.stdout.write(json.dumps(checked.to_json()) + "\n") if as_json else tell(checked.as_text())
     if checked.exit_code is ExitCode.REFUSED:
         return Refusal(ExitCode.REFUSED, "change the model or the spec as the limits say, or choose another target")

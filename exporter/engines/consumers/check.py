@@ -111,7 +111,9 @@ def _nothing(_program: Program, _limit: Limit) -> Found:
 def _operator(program: Program, limit: Limit) -> Found:
     for name in limit.operators:
         if (places := program.operators.get(name)) is not None:
-            yield f"{max(1, len(places))} × {name}", next(iter(places), None)
+            first = next(iter(places), None)
+            where = f": {first}" if first is not None and (first.layer or first.line) else ""
+            yield f"{max(1, len(places))} × {name}{where}", first
 
 
 def _rank(program: Program, limit: Limit) -> Found:

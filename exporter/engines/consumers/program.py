@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.base.readers import read
@@ -72,6 +72,22 @@ def program_of(files: Mapping[str, Path]) -> Program:
     if "onnx" not in files:
         return plain
     return _with_onnx(plain, facts["onnx"], nodes(files["onnx"]))
+
+
+def with_lines(program: Program, lines: Mapping[str, tuple[str, str]]) -> Program:
+    """The program with the sublayer and the line of the user's code at each place, by the tensor that stands there."""
+    return replace(
+        program,
+        operators={kind: [at_line(place, lines) for place in places] for kind, places in program.operators.items()},
+        values=[replace(value, place=at_line(value.place, lines)) for value in program.values],
+        attention=at_line(program.attention, lines) if program.attention else None,
+    )
+
+
+def at_line(place: Place, lines: Mapping[str, tuple[str, str]]) -> Place:
+    """A place with its sublayer and line, where they are known by its tensor."""
+    layer, line = lines.get(place.tensor, ("", ""))
+    return replace(place, layer=layer or place.layer, line=place.line or line)
 
 
 def program_of_spec(spec: Spec) -> Program:

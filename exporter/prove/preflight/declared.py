@@ -20,6 +20,7 @@ from exporter.prove.goldens.cases import Case
 from exporter.prove.goldens.values import draw, real_rows
 from exporter.prove.preflight.child import smallest
 from exporter.prove.preflight.consumers import hold_for_consumers
+from exporter.prove.proofs.base import source_of
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.spec.model import Spec
 from exporter.spec.source import FACTORY
@@ -75,7 +76,8 @@ def convert_and_compare(
     the engines' to judge, and one that came from a file has its own declarations.
     """
     conversion = convert_all(spec, checkpoint, into, setting, samples, trial)
-    hold_for_consumers(spec.targets, conversion, into, setting)
+    source = source_of(spec, checkpoint, conversion.output_names)
+    hold_for_consumers(spec.targets, conversion, into, setting, source)
     if trial is None or spec.model == FACTORY or _FORMAT not in spec.formats:
         return conversion
     request = WrittenProgram(into / _FORMAT, spec.without_verdict())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from exporter.base.readers.program import Block, Operator, read_operators
@@ -18,6 +19,7 @@ from exporter.export.sources.recorded import plain_name
 from exporter.export.trace.blame import operator_lines
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import trace
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.root_cause.own.match import aligned
 from exporter.prove.root_cause.watch import short_path
@@ -32,6 +34,30 @@ class Place:
     name: str
     sublayer: str
     line: str
+
+
+@dataclass(frozen=True)
+class PlacesRequest:
+    """The model's code, to be traced."""
+
+    source: SourceModel
+
+
+@dataclass(frozen=True)
+class PlacesAnswer:
+    """Where the operators of its program come from, in their order."""
+
+    places: tuple[Place, ...]
+
+
+@job
+def find_places(request: PlacesRequest) -> PlacesAnswer:
+    """Trace the model's code; return the sublayer and the line of each operator."""
+    doing("importing paddle")
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
+
+    with TemporaryDirectory(prefix="exporter-") as folder:
+        return PlacesAnswer(tuple(traced_anew(request.source, "pir", Path(folder))))
 
 
 def traced_anew(source: SourceModel, form: str, into: Path) -> list[Place]:
