@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from exporter.base.errors import BundleError, UsageError, did_you_mean
+from exporter.base.errors import BundleError, EnvironmentLacks, UsageError, did_you_mean
 from exporter.base.files import (
     locked,
     place_folder,
@@ -27,6 +27,8 @@ from exporter.deploy.handoff.place import MANIFEST, README
 from exporter.deploy.handoff.record import Earlier, FileFacts, Record, VersionRecord, version_number
 from exporter.deploy.handoff.rows.decide import decide
 from exporter.deploy.runtimes.matrix import Matrix
+from exporter.engines.consumers.base import name_of
+from exporter.engines.consumers.base import names as consumers
 from exporter.process.workers import Setting
 
 
@@ -73,6 +75,7 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
     """
     if unfit(bundle):
         raise ValueError("only a bundle that passed may be handed over; the caller looks first")
+    _refuse_what_runs_nowhere_here(wish.target)
     plugin = TARGETS[wish.target]
     if wish.number is not None and not plugin.versions:
         raise UsageError(
@@ -113,6 +116,17 @@ class _Finished:
     wish: Wish
     record: Record
     version: str
+
+
+def _refuse_what_runs_nowhere_here(target: str) -> None:
+    """Raises EnvironmentLacks for a consumer that is known, and that no target of ours runs."""
+    name = name_of(target)
+    if name in consumers() and name.replace("-", "_") not in TARGETS.names():
+        raise EnvironmentLacks(
+            f"nothing here runs {name}, so nothing would show that what it is handed computes the same",
+            where="--to",
+            hint=f"ask exporter targets BUNDLE --target {name} what it takes, and a device by exporter kit BUNDLE",
+        )
 
 
 def _refuse_unlike(draft: Path, out: Path, version: str, files: Collection[str]) -> None:

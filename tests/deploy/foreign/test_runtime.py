@@ -70,6 +70,8 @@ def test_a_promise_that_was_narrowed_is_called_partial(tmp_path: Path) -> None:
         (["--to", "onnxruntime_mobile", "--using", "nowhere/python"], 2, "is no program"),
         (["--to", "plain", "--dim", "batch=1"], 2, "--dim is for runtimes of devices, and plain is none"),
         (["--to", "plain", "--using", "x", "--precision", "fp16"], 2, "--using and --precision is for runtimes"),
+        (["--to", "rknn"], 3, "nothing here runs rknn"),
+        (["--to", "onnxruntime-web"], 2, "unknown target 'onnxruntime-web'"),
         (["--to", "onnxruntime_web", "--using", "nowhere"], 3, "onnxruntime-web is not installed in nowhere"),
     ],
 )

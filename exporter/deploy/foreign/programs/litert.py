@@ -34,6 +34,7 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
         keep_shape_absolutely_input_names=[name for name, _, _ in shapes],
         copy_onnx_input_output_names_to_tflite=True,
         output_dynamic_range_quantized_tflite=how["precision"] == "int8",
+        enable_rnn_unroll=True,  # else loops become operators that LiteRT's own runtime lacks
         non_verbose=True,
     )
     (made,) = aside.glob(f"*{_FILES[how['precision']]}")
