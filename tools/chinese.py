@@ -144,6 +144,10 @@ SENTENCES = {
         "3f52b6ba",
         "其他工具由该模型生成的文件，每项为路径或 `{file: …, name: …}`：发布时与自己的产物一样评判，以其名称列出；bundle 不收录这些文件（docs/sources.md）。",
     ),
+    "determinism": (
+        "082e8fb8",
+        "`bits` 承诺无论产物怎样运行都逐位相同：运行两次、在两个进程中、用一个线程与两个线程、每行单独与在其 batch 中、有填充与无填充（docs/determinism.md）。",
+    ),
     "waivers": ("2351a615", "暂时允许不成立的断言。"),
     "pipeline": ("0dfe02f9", "模型前后的处理步骤，在训练与部署之间逐步比对（docs/pipeline.md）。"),
     "section pipeline": ("7bab357a", "模型前后的处理步骤（训练时的与部署时的），以及用来比对它们的原始样本。"),

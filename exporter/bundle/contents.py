@@ -28,7 +28,8 @@ def contents(
     measured: Measured | None = None,
 ) -> Content:
     """The manifest of an unverified bundle that holds these `files`, without what sealing adds."""
-    described = spec.model_dump(mode="json")
+    absent = {"determinism"} if spec.determinism is None else None  # recorded as bundles have always had it
+    described = spec.model_dump(mode="json", exclude=absent)
     origin = provenance(spec, checkpoint)
     if measured is not None:
         origin["training"] = {

@@ -64,6 +64,8 @@ def _of_the_model(report: Report, claim: Claim) -> str:
     if claim.kind in ("size", "speed"):
         key = {"size": "max_size", "speed": "min_speedup"}[claim.kind]
         return f"change `precisions.{claim.precision}.budget.{key}` in the spec: the promise is not kept here"
+    if claim.kind == "determinism":
+        return "name engines that keep it under `engines`, or take `determinism` out of the spec; docs/determinism.md"
     if claim.kind in ("weights", "interface"):
         return "exporter release SPEC, which writes the files anew"
     if edge := _of_an_edge(claim):

@@ -140,7 +140,7 @@ Precisions = Annotated[
 Arguments = dict[Identifier, JsonValue]
 
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
-ONLY_VERDICT = frozenset(("budget", "candidates", "engines", "version", "waivers"))
+ONLY_VERDICT = frozenset(("budget", "candidates", "determinism", "engines", "version", "waivers"))
 
 #: The opset since which DequantizeLinear takes a step for each channel of a weight.
 _STEPS_OF_CHANNELS = 13
@@ -274,6 +274,11 @@ class Spec(Frozen):
         (),
         description="Files that other tools made of the model, each a path or `{file: …, name: …}`: a release judges "
         "them as its own, under their names, and holds none of them (docs/sources.md).",
+    )
+    determinism: Literal["bits"] | None = Field(
+        None,
+        description="`bits` promises the same bits however an artifact is run: twice, in two processes, in one thread "
+        "and two, each row alone and in its batch, with and without padding (docs/determinism.md).",
     )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 

@@ -25,6 +25,8 @@ from exporter.prove.verdict.blame import Blame, OperatorError
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 from exporter.prove.verdict.plan import Run
 
+#: Kinds whose evidence names the operator itself, and whose values are right.
+_NAMED = ("determinism",)
 #: Outcomes that values explain; a crash, a timeout or a missing engine show no values.
 _BY_VALUE = (Outcome.MISMATCH, Outcome.INCONCLUSIVE)
 
@@ -111,7 +113,7 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
         by_value = [claim for claim in failed if verdict.of(claim).outcome in _BY_VALUE] or failed
         return min(by_value, key=lambda claim: (":" in claim.case, sizes[claim.case], claim))
     suspect = run.format != "source" and _stored_wrong(run, verdict)
-    suspect |= any(verdict.of(claim).outcome is Outcome.MISMATCH for claim in both)
+    suspect |= any(verdict.of(claim).outcome is Outcome.MISMATCH for claim in both if claim.kind not in _NAMED)
     return max(own, key=lambda claim: (_ratio_of(verdict.of(claim)), claim), default=None) if suspect else None
 
 

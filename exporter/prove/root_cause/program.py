@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.base.errors import ModelError, UsageError
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorMap, load
-from exporter.engines.job import REFUSED, EngineCase
+from exporter.engines.job import REFUSED, EngineCase, EngineJob
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench
@@ -41,13 +42,22 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
     asked = next(one for one in bench.cases if one.name == case)
     # A case that is run again shows what the artifact kept from the first time.
     cases = [EngineCase(name, asked.recorded, asked.threads) for name in dict.fromkeys((asked.recorded, case))]
+    return every_value(job, cases, setting)[-1]
+
+
+def every_value(job: EngineJob, cases: Sequence[EngineCase], setting: Setting) -> list[TensorMap]:
+    """Every intermediate value that the artifact of a job computes in each of some cases.
+
+    Raises:
+        UsageError, BundleError, ModelError, EnvironmentLacks: as :func:`program_values`.
+    """
     with scratch() as folder:
         tapped, into = folder / "tapped", folder / "values"
         tapped.mkdir()
         into.mkdir()
-        names = tap_of(run.format)(job.artifact.path.parent, tapped)
+        names = tap_of(job.artifact.format)(job.artifact.path.parent, tapped)
         artifact = replace(job.artifact, folder=tapped, outputs=names)
         answer = replace(job, artifact=artifact, cases=tuple(cases)).run(into, setting)
-        if refused := answer.load or answer.refused.get(case, ""):
-            raise ModelError(refused, hint=REFUSED)
-        return load(into / f"{len(cases) - 1}.safetensors")
+        if answer.refusal:
+            raise ModelError(answer.refusal, hint=REFUSED)
+        return [load(into / f"{number}.safetensors") for number in range(len(cases))]

@@ -267,11 +267,13 @@ def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Pat
     waiver = {"claim": "*/none", "reason": "a date is no JSON of itself", "until": "2999-01-01"}
     asked = {}
     other = {"waivers": [waiver], "version": "9.9.9", "budget": 2.0, "candidates": ["theirs/model.onnx"]}
+    other["determinism"] = "bits"
+    unread = {"candidates": (), "determinism": None}  # whoever records goldens looks at neither
     for name, more in {"plain": {}, "other": other}.items():
         memo = Asking()
         spec = validate({**SPEC, **more}, "test")
         again = VerdictSettings.of(spec).put_into(spec.without_verdict())
-        assert again == spec.model_copy(update={"candidates": ()})
+        assert again == spec.model_copy(update=unread)
         with remembering(memo), pytest.raises(ModelError, match="heard"):
             exported = Exported(["y"], {"b": "2", "a": "1"}, constants=["y"])
             record(spec, None, exported, tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
@@ -280,9 +282,9 @@ def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Pat
         assert json.loads(json.dumps(asked[name])) == asked[name], "it is JSON as it stands"
         assert memo.question.environment == SINGLE_THREAD
         beside = asked[name].pop("beside")
-        used = ONLY_VERDICT - {"candidates"}  # files of others: whoever records goldens does not look at them
+        used = ONLY_VERDICT - set(unread)
         assert set(beside) == used, "and nothing else, or another spec would get an old answer"
-        assert Spec.model_validate({**asked[name]["spec"], **beside}) == spec.model_copy(update={"candidates": ()})
+        assert Spec.model_validate({**asked[name]["spec"], **beside}) == spec.model_copy(update=unread)
         asked[name].pop("into")
     assert asked["plain"] == asked["other"]
     assert asked["plain"]["checkpoint"] is None and asked["plain"]["outputs"] == ["y"]
