@@ -94,6 +94,26 @@ def test_boxes_that_clipping_turns_round_have_no_area(normalized: bool, tmp_path
     assert backwards > 20
 
 
+@pytest.mark.parametrize("normalized", [True, False])
+def test_of_boxes_without_area_that_touch_the_best_stays(normalized: bool, tmp_path: Path) -> None:
+    """Their overlap is 0 / 0 in Paddle. Boxes beyond a picture are clipped to its edge: lines or points."""
+    layer = Suppression((0.1, 30, -1, 0.3, normalized, 1.0, -1))
+    session = written(layer, INPUTS, tmp_path)
+    rows, without = 0, 0
+    for seed in range(4):
+        boxes, _ = drawn(2, seed)
+        boxes = np.clip(boxes, 0, [[6.0, 8.0, 6.0, 8.0]]).astype("float32")
+        boxes[:, 30:33, 2] = boxes[:, 30:33, 0] - 2.0
+        scores = np.random.default_rng(seed).permutation(2 * CLASSES * PLACES).reshape(2, CLASSES, PLACES)
+        scores = (scores / scores.size).astype("float32")
+        expected = layer(paddle.to_tensor(boxes), paddle.to_tensor(scores))
+        for want, got in zip(expected, session.run(None, {"boxes": boxes, "scores": scores}), strict=True):
+            np.testing.assert_array_equal(got, want.numpy())
+        rows += len(expected[0])
+        without += int((boxes[..., 2:] <= boxes[..., :2]).any(-1).sum())
+    assert without > 100 and rows > 50
+
+
 class RegionSuppression(Suppression):
     def forward(self, boxes: Any, scores: Any, counts: Any) -> Any:
         return paddle._C_ops.multiclass_nms3(boxes, scores, counts, *self.limits)

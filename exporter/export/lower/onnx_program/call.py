@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from exporter.base.errors import ModelError
@@ -52,10 +52,14 @@ class Call:
     """`b` emits nodes. Reading operands and attributes goes through this object alone."""
 
     def __init__(
-        self, operator: Operator, operands: Sequence[Lowered], builder: Builder, read: Container[int] = ()
+        self,
+        operator: Operator,
+        operands: Sequence[Lowered],
+        builder: Builder,
+        read: Mapping[int, Collection[str]] | None = None,
     ) -> None:
         self.operator, self.b = operator, builder
-        self._results_read = read
+        self._results_read = read or {}
         self._operands = list(operands)
         self._read: set[int] = set()
         self._attributes_read: set[str] = set()
@@ -220,6 +224,10 @@ class Call:
     def wants(self, at: int) -> bool:
         """Whether anything reads a result."""
         return self.operator.results[at].id in self._results_read
+
+    def is_read_by(self, names: Collection[str], at: int = 0) -> bool:
+        """Whether an operator of one of these names reads a result."""
+        return bool(set(self._results_read.get(self.operator.results[at].id, ())) & set(names))
 
     def unread(self) -> str:
         """What the lowering has not looked at; empty where it has seen everything."""

@@ -50,6 +50,15 @@ def reads(operator: Operator) -> set[int]:
     return {*operator.operands, *inner}
 
 
+def readers(block: Block) -> dict[int, set[str]]:
+    """The names of the operators that read each value that any reads, in the block and in those within."""
+    names: dict[int, set[str]] = {}
+    for operator in block.operators:
+        for number in reads(operator):
+            names.setdefault(number, set()).add(operator.name)
+    return names
+
+
 def needed(block: Block) -> set[int]:
     """The indices of operators that an output depends on, and of the inputs."""
     values: set[int] = set()

@@ -10,7 +10,7 @@ from exporter.base.readers.program import Block, Operator, TensorType, Type, Val
 from exporter.base.tensors import Array
 from exporter.export.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering, OperatorRefused
 from exporter.export.lower.onnx_program.constants import Constants
-from exporter.export.lower.onnx_program.effects import appended, dtypes_of_members, needed, reads, written_in_place
+from exporter.export.lower.onnx_program.effects import appended, dtypes_of_members, needed, readers, written_in_place
 from exporter.export.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Growing, Pair, Tensor, value_name
 from exporter.export.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES, lists
 
@@ -39,7 +39,7 @@ class Walk:
         self.outputs: dict[int, tuple[str, Tensor]] = {}
         self.results: dict[str, Tensor] = {}
         self._scopes: list[dict[int, Lowered]] = [{}]
-        self._read: set[int] = set()
+        self._read: dict[int, set[str]] = {}
         self._parts: dict[int, tuple[int, ...]] = {}  # of each list: what stands for its members
         self._members: dict[int, str] = {}  # the dtype of the members of each list that grows
         self._ends: dict[int, int] = {}  # of each length that was asked for: the list that still has it
@@ -48,7 +48,7 @@ class Walk:
         """Write the operators that something needs."""
         wanted = None
         if len(self._scopes) == 1:
-            self._read = {number for operator in block.operators for number in reads(operator)}
+            self._read = readers(block)
             wanted = needed(block)
             self._members = dtypes_of_members(block)
         self._parts |= {

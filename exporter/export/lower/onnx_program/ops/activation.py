@@ -8,6 +8,10 @@ from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Tensor
 from exporter.export.lower.onnx_program.ops.pointwise import expm1, log1p, own_float
 
+_LEAST_POWER = -64.0
+#: What shows of a softmax whether its smallest values are 0.
+_TELL_SMALL = ("divide", "log", "log2", "log10", "p_norm", "frobenius_norm", "rsqrt", "reciprocal")
+
 
 def _with_alpha(kind: str, attribute: str) -> Lowering:
     return lambda c: c.b.emit(kind, own_float(c), alpha=float(c.attr(attribute)))
@@ -129,12 +133,20 @@ def _rrelu(c: Call) -> list[Tensor | None]:
 
 
 def _softmax(kind: str) -> Lowering:
+    """No value of Paddle's softmax on a CPU is below exp(-64) of the largest (softmax_impl.h, 3.3.1).
+
+    Of a sum, as in an attention, 1e-28 is nothing; what divides by it, or takes its logarithm, shows it.
+    """
+
     def lower(c: Call) -> Tensor:
-        x, axis = own_float(c), int(c.attr("axis"))
-        if not x.rank:
-            x = c.b.reshape(x, [1])
-            return c.b.reshape(c.b.emit(kind, x, axis=0), [], [])
-        return c.b.emit(kind, x, axis=axis % x.rank)
+        b, x, axis = c.b, own_float(c), int(c.attr("axis"))
+        rank, x = x.rank, x if x.rank else b.reshape(x, [1])
+        axis %= x.rank
+        if kind == "LogSoftmax" or c.is_read_by(_TELL_SMALL):
+            below = b.emit("Sub", x, b.reduce("ReduceMax", x, [axis], keep=True))
+            x = b.emit("Max", below, _LEAST_POWER)
+        made = b.emit(kind, x, axis=axis)
+        return made if rank else b.reshape(made, [], [])
 
     return lower
 

@@ -6,6 +6,7 @@ import math
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops.overlaps import apart
 
 
 def _nms(c: Call) -> Tensor:
@@ -58,10 +59,11 @@ def _suppressed(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
     backwards = b.emit("Less", ends, begins)
     if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
         ends = b.emit("Add", ends, 1.0)
-    boxes = b.concat([begins, b.emit("Where", backwards, begins, ends)], 2)
+    whole = b.concat([begins, b.emit("Where", backwards, begins, ends)], 2)
     most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
     least = b.constant([float(c.attr("score_threshold"))], "float32")
-    return b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
+    kept = b.emit("NonMaxSuppression", whole, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
+    return apart(c, boxes, kept, float(c.attr("nms_threshold")))
 
 
 def _of_regions(c: Call) -> list[Tensor]:

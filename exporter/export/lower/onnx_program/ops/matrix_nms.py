@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
-from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.graph import Tensor
 from exporter.export.lower.onnx_program.ops.order import top
+from exporter.export.lower.onnx_program.ops.overlaps import overlaps
 from exporter.export.lower.onnx_program.ops.scan import scan
 
 
@@ -75,7 +76,7 @@ def _decay(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
     b, dtype = c.b, boxes.dtype
     some = b.cast(b.emit("Greater", scores, b.constant(-math.inf, dtype)), "int64")
     count = b.emit("Max", b.reduce("ReduceSum", some, [0], keep=True), b.constant([1]), shape=[1])
-    overlap = _overlaps(c, b.emit("Slice", boxes, b.constant([0]), count, b.constant([0]), shape=[-1, 4]))
+    overlap = overlaps(c, b.emit("Slice", boxes, b.constant([0]), count, b.constant([0]), shape=[-1, 4]))
     at = b.places(count)
     better = b.emit("Less", b.unsqueeze(at, [0]), b.unsqueeze(at, [1]))
     seen = b.emit("And", better, b.emit("Equal", overlap, overlap))  # boxes of no size overlap by 0/0, which is none
@@ -92,37 +93,6 @@ def _decay(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
     factor = b.reduce("ReduceMin", b.emit("Where", lowers, decay, 1.0, dtype=dtype), [1], keep=False)
     left = b.emit("Sub", b.size_of(scores, 0), count, shape=[1])
     return b.concat([factor, b.expand(b.constant(1.0, dtype), left, [-1])])
-
-
-def _overlaps(c: Call, boxes: Tensor) -> Tensor:
-    """Intersection over union of each two boxes; 0 of two that do not meet, and of a box with its sides swapped."""
-    b, dtype = c.b, boxes.dtype
-    more = 0.0 if c.attr("normalized") else 1.0  # boxes of whole pixels reach to the end of their last ones
-    left, upper, right, lower = (b.slice(boxes, [at], [at + 1], [1]) for at in range(4))
-
-    def size(begin: Tensor, end: Tensor) -> Tensor:
-        return b.emit("Add", b.emit("Sub", end, begin), more) if more else b.emit("Sub", end, begin)
-
-    def other(x: Tensor) -> Tensor:
-        return b.transpose(x, [1, 0])
-
-    meet, sides = [], []
-    swapped = b.emit("Or", b.emit("Less", right, left), b.emit("Less", lower, upper))
-    for begin, end in ((left, right), (upper, lower)):
-        meet.append(b.emit("LessOrEqual", begin, other(end)))
-        meet.append(b.emit("LessOrEqual", other(begin), end))
-        sides.append(size(b.emit("Max", begin, other(begin)), b.emit("Min", end, other(end))))
-    area = b.emit("Where", swapped, 0.0, b.emit("Mul", size(left, right), size(upper, lower)), dtype=dtype)
-    both = b.emit("Mul", *sides)
-    share = b.emit("Div", both, b.emit("Sub", b.emit("Add", area, other(area)), both))
-    return b.emit("Where", _all(b, meet), share, 0.0, dtype=dtype)
-
-
-def _all(b: Builder, conditions: list[Tensor]) -> Tensor:
-    first, *others = conditions
-    for condition in others:
-        first = b.emit("And", first, condition)
-    return first
 
 
 OPERATORS: dict[str, Lowering] = {"matrix_nms": _matrix_nms}
