@@ -3,6 +3,9 @@
 Small networks are released and their kits written; a device that ONNX Runtime plays answers them rightly, which has to
 pass, and wrongly in some fifty ways of twelve kinds, which must not. Exits with 1 where a sound answer is refused, a
 fault is not caught, or fewer than 85 % of the causes are named. `--keep DIR` keeps the bundles for another run.
+
+`--engines PYTHON` asks real engines instead, those of that Python, for answers to fifteen networks: see
+`evals/elsewhere/real.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from evals.elsewhere import real
 from evals.elsewhere.bundles import NETWORKS, Asked, asked, exporter
 from evals.elsewhere.device import computed, write
 from evals.elsewhere.faults import FAULTS, Fault
@@ -76,7 +80,11 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--keep", type=Path, help="where the bundles are kept")
     options.add_argument("--only", default="", help="faults with these letters in kind, network or name")
+    options.add_argument("--engines", default="", help="a Python that has onnxruntime, opencv, MNN and openvino")
     chosen = options.parse_args()
+    if chosen.engines:
+        with tempfile.TemporaryDirectory() as folder:
+            return real.run((chosen.keep or Path(folder)).resolve(), chosen.engines)
     if chosen.keep is not None:
         return run(chosen.keep.resolve(), chosen.only)
     with tempfile.TemporaryDirectory() as place:

@@ -59,8 +59,6 @@ def exporter(*words: str | Path, cwd: Path) -> tuple[int, Any, str]:
 
 def asked(name: str, place: Path, *options: str) -> Asked:
     """Release one network in a folder, unless that was done before, and write its kit anew."""
-    place.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(Path(__file__).with_name("networks.py"), place / "networks.py")
     inputs, outputs = NETWORKS[name]
     spec = {
         "name": name,
@@ -70,9 +68,15 @@ def asked(name: str, place: Path, *options: str) -> Asked:
         "inputs": inputs,
         "dims": {"batch": {"min": 1, "typical": 4, "max": 6}},
         "outputs": outputs,
-        "formats": ["onnx"],
-        "engines": ["onnxruntime"],
     }
+    return released(spec, Path(__file__).with_name("networks.py"), place, *options)
+
+
+def released(spec: dict[str, Any], module: Path, place: Path, *options: str) -> Asked:
+    """Release a network as ONNX, unless that was done before, and write its kit anew; `module` holds its factory."""
+    name, spec = spec["name"], {**spec, "formats": ["onnx"], "engines": ["onnxruntime"]}
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(module, place / "networks.py")
     (place / f"{name}.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
     bundle, kit = place / "artifacts" / name / "1.0.0", place / "kits" / name
     if not bundle.is_dir():

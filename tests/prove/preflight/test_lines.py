@@ -26,9 +26,8 @@ def test_values_outputs_and_operators_have_the_line_that_calls_them(tmp_path: Pa
     assert layer == "linear" and "self.linear(" in code[int(line.rpartition(":")[2]) - 1]
     norms = {layer for name, (layer, _) in lines.items() if name.startswith("operator ") and "norm" in layer}
     assert norms == {"norm1", "norm2"}
-    assert all(
-        line.startswith("recipes/digits.py:") for name, (layer, line) in lines.items() if layer and name.startswith("%")
-    )
+    told = [line for _, line in lines.values() if line]  # sizes of a pooling are made by C++, of no line
+    assert len(told) > 10 and all(line.startswith("recipes/digits.py:") for line in told)
 
 
 def test_where_the_code_cannot_be_traced_there_is_none(tmp_path: Path) -> None:
