@@ -131,6 +131,7 @@ NAMES: Mapping[str, Name] = {
     "AssertTransformer": Name(
         "paddle.jit.dy2static.transformers.assert_transformer.AssertTransformer", ("visit_Assert",)
     ),
+    "ForNodeVisitor": Name("paddle.jit.dy2static.transformers.base.ForNodeVisitor", ("__init__",)),
     "IfElseTransformer": Name("paddle.jit.dy2static.transformers.ifelse_transformer.IfElseTransformer", ("visit_If",)),
     "NameLiveness": Name("paddle.jit.dy2static.transformers.utils.FunctionNameLivenessAnalysis", ("visit_ListComp",)),
     "EagerParamBase": Name("paddle.base.framework.EagerParamBase"),
