@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from exporter.process.workers import SINGLE_THREAD, Limits, call
 NOT_INSTALLED = 3
 #: Letters of a line that are told.
 _LETTERS = 600
+#: What TensorFlow and its kind log beside errors: `W0000 00:00:1795859054.304792   20923 computation_placer.cc:177] …`.
+_LOG = re.compile(r"[IW]\d{4} \d\d:\d\d:")
 _OTHER = "choose another target, or change the model as the message says"
 
 
@@ -82,5 +85,5 @@ _NO_PROXY = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy"
 
 
 def _last(text: str, count: int = 1) -> str:
-    lines = [line.strip()[:_LETTERS] for line in text.splitlines() if line.strip()]
+    lines = [line.strip()[:_LETTERS] for line in text.splitlines() if line.strip() and not _LOG.match(line)]
     return " | ".join(lines[-count:])

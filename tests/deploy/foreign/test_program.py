@@ -31,6 +31,11 @@ def program(code: str, tmp_path: Path) -> Program:
         ),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", ModelError, "it was ended by SIGSEGV"),
         ("import sys; sys.exit(1)", ModelError, "no message"),
+        (
+            "import sys; sys.stderr.write('W0000 00:00:17.3  20 placer.cc:177] twice\\nno such axis\\n'); sys.exit(4)",
+            ModelError,
+            "fails where it starts: no such axis",
+        ),
         ("print('no object')", ModelError, "ended without a word of what it did"),
     ],
 )

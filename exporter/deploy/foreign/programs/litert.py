@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
     """Write `model.tflite`, whose inputs have the axes of the bundle: onnx2tf else moves channels to the end."""
     import onnx2tf
 
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls onnxsim
     shapes, aside = how["shapes"], into / "aside"
     onnx2tf.convert(
         input_onnx_file_path=str(onnx),
