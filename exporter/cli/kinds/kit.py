@@ -17,6 +17,9 @@ from exporter.cli.screen import tell, unreleased
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
 _Variant = Annotated[str | None, typer.Option("--variant", help="Which; onnx by default, where the bundle has it.")]
 _Layers = Annotated[bool, typer.Option("--layers", help="Add an ONNX that puts out its intermediate values.")]
+_LayersOf = Annotated[
+    str, typer.Option("--layers-of", help="The same, for this case: the one that fails most.", metavar="CASE")
+]
 
 
 def kit(  # noqa: PLR0913 - an option is a parameter
@@ -25,6 +28,7 @@ def kit(  # noqa: PLR0913 - an option is a parameter
     dim: Sizes = None,
     variant: _Variant = None,
     layers: _Layers = False,
+    layers_of: _LayersOf = "",
     out: Out = None,
     trust: Trust = None,
     signature: Signature = None,
@@ -38,6 +42,7 @@ def kit(  # noqa: PLR0913 - an option is a parameter
     It holds the inputs of the recorded cases as .npy and .bin, the model, a README, and short programs
     (Python, C++, JavaScript) that run it and write the answers. What the outputs should be stays here.
     `exporter verify BUNDLE --answers DIR --engine TEXT` judges what comes back. The same bundle gives the same bytes.
+    With --layers the smallest case is asked for its intermediate values, with --layers-of another one.
     """
     del debug  # the funnel looks for it
     from exporter.base.files import safe_relative
@@ -59,7 +64,9 @@ def kit(  # noqa: PLR0913 - an option is a parameter
     # The name is the bundle's word, and must not lead elsewhere.
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
     place = out or Path("artifacts/kit") / leaf
-    written = write_kit(opened, place, Wanted(cases, read_sizes(dim or ())), variant, layers=layers)
+    written = write_kit(
+        opened, place, Wanted(cases, read_sizes(dim or ())), variant, layers=layers, layers_of=layers_of
+    )
     if as_json:
         summary = {"folder": str(written.folder), "cases": list(written.cases), "written": written.new}
         sys.stdout.write(json.dumps({**summary, "digest": about.digest}) + "\n")

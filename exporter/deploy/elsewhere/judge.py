@@ -28,7 +28,7 @@ from exporter.deploy.elsewhere.causes.find import Cause, find_cause
 from exporter.deploy.elsewhere.causes.inputs import Runs
 from exporter.deploy.elsewhere.causes.outputs import Wrong
 from exporter.deploy.elsewhere.kit import variant_of
-from exporter.deploy.elsewhere.layers import judge_layers, smallest
+from exporter.deploy.elsewhere.layers import answered, judge_layers, smallest
 from exporter.export.lower.convert import PRECISIONS
 from exporter.process.workers import Setting
 from exporter.prove.compare.golden import input_shapes
@@ -234,13 +234,30 @@ def _with_layers(
         )
     setting = runs.setting
     setting.say("telling own errors from inherited ones")
-    case = smallest(selected, input_shapes(harness.bench.golden))
+    worst = _fails_most(report.verdict)
+    case = answered(wish.answers, selected, worst) or smallest(selected, input_shapes(harness.bench.golden))
     run = harness.runs[0]
     claim = Claim(run.format, run.precision, run.engine, case[1].name, next(iter(case[1].outputs)))
     witnesses = Witnesses(harness.bench, setting) if wish.source is not None else None
     layers = judge_layers(wish.answers, case, runs, claim, witnesses)
     blames = (*report.blames, *([layers.blame] if layers.blame else []))
-    return replace(report, notes=(*report.notes, *layers.notes), blames=blames)
+    other = worst and worst != case[1].name
+    more = (
+        (f"layers: of case {case[1].name}; {worst} fails most: exporter kit BUNDLE --layers-of {worst}",)
+        if other
+        else ()
+    )
+    return replace(report, notes=(*report.notes, *layers.notes, *more), blames=blames)
+
+
+def _fails_most(verdict: Verdict) -> str:
+    """The case with the largest error ratio among those that are wrong; empty where none is."""
+    wrong = {
+        claim.case: verdict.of(claim).metrics.get("error_ratio", 0.0)
+        for claim in sorted(verdict.plan)
+        if claim.kind == OUTPUTS and verdict.of(claim).outcome is Outcome.MISMATCH
+    }
+    return max(wrong, key=lambda name: wrong[name], default="")
 
 
 def _wrongs(

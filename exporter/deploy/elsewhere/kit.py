@@ -55,8 +55,16 @@ def variant_of(manifest: Manifest, wanted: str | None) -> str:
     return wanted or next((name for name in plain if name == "onnx"), next(iter(plain or manifest.variants)))
 
 
-def write_kit(bundle: Bundle, out: Path, wanted: Wanted, variant: str | None = None, *, layers: bool = False) -> Kit:
-    """Write the folder `out`; with `layers` also a model that puts out its intermediate values.
+def write_kit(
+    bundle: Bundle,
+    out: Path,
+    wanted: Wanted,
+    variant: str | None = None,
+    *,
+    layers: bool = False,
+    layers_of: str = "",
+) -> Kit:
+    """Write the folder `out`; with `layers` also a model that puts out what lies inside, in the case `layers_of`.
 
     Raises:
         UsageError: no such variant or case, the variant cannot show its layers, or `out` holds something else.
@@ -73,7 +81,8 @@ def write_kit(bundle: Bundle, out: Path, wanted: Wanted, variant: str | None = N
     cases = chosen(manifest.cases, wanted)
     with sibling(out) as draft:
         draft.mkdir()
-        for path, content in _files(bundle, name, [(number, case.name) for number, case in cases], layers).items():
+        asked = [(number, case.name) for number, case in cases]
+        for path, content in _files(bundle, name, asked, layers or bool(layers_of), layers_of).items():
             place = draft / safe_relative(path, str(out))
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -98,7 +107,9 @@ def _put(draft: Path, out: Path) -> bool:
     return False
 
 
-def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: bool) -> dict[str, bytes | Path]:
+def _files(
+    bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: bool, layers_of: str
+) -> dict[str, bytes | Path]:
     """Every file of a kit by its path."""
     manifest, variant = bundle.manifest, bundle.manifest.variants[name]
     files: dict[str, bytes | Path] = {
@@ -111,7 +122,7 @@ def _files(bundle: Bundle, name: str, cases: Sequence[tuple[int, str]], layers: 
     files["model/cases.txt"] = _flat(selected)
     about = about_kit(manifest, name, part)
     if layers:
-        inner, own = layer_files(bundle, name, selected)
+        inner, own = layer_files(bundle, name, selected, layers_of)
         files |= inner
         about["layers"] = own
     files["kit.json"] = readable_json(about)
@@ -162,8 +173,14 @@ def about_kit(manifest: Manifest, name: str, part: Part) -> dict[str, object]:
     }
 
 
-def layer_files(bundle: Bundle, name: str, selected: Sequence[KitCase]) -> tuple[dict[str, bytes | Path], Part]:
-    """The model that puts out its intermediate values, and what is asked of it: one case."""
+def layer_files(
+    bundle: Bundle, name: str, selected: Sequence[KitCase], wanted: str = ""
+) -> tuple[dict[str, bytes | Path], Part]:
+    """The model that puts out its intermediate values, and what is asked of it: one case, that of the name `wanted`.
+
+    Raises:
+        UsageError: the variant is no ONNX, or the kit has no such case.
+    """
     variant = bundle.manifest.variants[name]
     if variant.format != "onnx":
         hint = "leave out --layers, or take --variant onnx where the bundle has it"
@@ -173,10 +190,18 @@ def layer_files(bundle: Bundle, name: str, selected: Sequence[KitCase]) -> tuple
         files: dict[str, bytes | Path] = {
             f"layers/{path.name}": path.read_bytes() for path in sorted(place.iterdir()) if path.is_file()
         }
-    case = layer_case(selected)
+    case = _named_case(selected, wanted) if wanted else layer_case(selected)
     outputs = [_named(native, native, "", []) for native in names]
     files["layers/cases.txt"] = _flat([case])
     return files, {"model": "layers/model.onnx", "answers": LAYERS, "cases": [case], "outputs": outputs}
+
+
+def _named_case(selected: Sequence[KitCase], wanted: str) -> KitCase:
+    found = {str(case["name"]): case for case in selected}
+    if wanted not in found:
+        hint = did_you_mean(wanted, dict.fromkeys(found))
+        raise UsageError(f"the kit has no case '{wanted}'", where="--layers-of", hint=hint)
+    return found[wanted]
 
 
 def layer_case(selected: Sequence[KitCase]) -> KitCase:

@@ -85,6 +85,18 @@ def smallest(
     return min(selected, key=lambda pair: (":" in pair[1].name, amount(pair), pair[0]))
 
 
+def answered(folder: Path, selected: Sequence[tuple[int, GoldenCase]], first: str) -> tuple[int, GoldenCase] | None:
+    """The case whose values lie in the folder's layers, told by the number that their names begin with.
+
+    Of several the one called `first`, else the first that was asked for; None where there is none.
+    """
+    place = folder / FOLDER
+    names = [path.name for path in place.iterdir()] if place.is_dir() and not place.is_symlink() else []
+    numbers = {name.partition(".")[0] for name in names}
+    found = [case for case in selected if str(case[0]) in numbers]
+    return min(found, key=lambda case: (case[1].name != first, case[0]), default=None)
+
+
 def judge_layers(
     folder: Path, case: tuple[int, GoldenCase], runs: Runs, claim: Claim, witnesses: Witnesses | None
 ) -> Layers:

@@ -93,3 +93,38 @@ def test_the_line_of_the_users_code_is_named(pair: Asked, tmp_path: Path) -> Non
     path, _, line = blame["line"].rpartition(":")
     assert path == "networks.py" and "paddle.tanh(" in source[int(line) - 1], blame
     assert "its own error; Tanh" in blame["reason"]
+
+
+def test_the_case_that_fails_most_can_be_asked_for(pair: Asked, tmp_path: Path) -> None:
+    """A device whose tanh is a sigmoid; which case it fails most in is known when it has answered once."""
+    onnx = pytest.importorskip("onnx")
+    home = pair.bundle.parents[2]
+
+    def answered(kit: Path, to: Path) -> Path:
+        wrong = Asked(pair.name, pair.bundle, kit)
+        for part in ("model", "layers"):
+            model = onnx.load_model(kit / part / "model.onnx")
+            for node in model.graph.node:
+                node.op_type = {"Tanh": "Sigmoid"}.get(node.op_type, node.op_type)
+            onnx.save_model(model, kit / part / "model.onnx")
+        answers = device.write(wrong, to, device.computed(wrong))
+        (answers / "layers").mkdir()
+        for (case, place), value in device.computed(_Layers(pair.name, pair.bundle, kit)).items():
+            np.save(answers / f"layers/{case}.{place}.npy", value)
+        return answers
+
+    def notes(answers: Path) -> list[str]:
+        command = ("verify", pair.bundle, "--answers", answers, "--engine", "x", "--layers", "--json")
+        return [note for note in exporter(*command, cwd=home).json()["notes"] if note.startswith("layers: ")]
+
+    first = notes(answered(Path(shutil.copytree(pair.kit, tmp_path / "kit")), tmp_path / "one"))
+    (hint,) = (note for note in first if "fails most" in note)
+    case = hint.rpartition("--layers-of ")[2]
+    assert hint.startswith("layers: of case batch=1; ") and case != "batch=1"
+    done = exporter("kit", pair.bundle, "--out", tmp_path / "again", "--layers-of", case, cwd=home)
+    assert done.code == 0, done.err
+    second = notes(answered(tmp_path / "again", tmp_path / "two"))
+    assert not [note for note in second if "fails most" in note]
+    assert any("Tanh" in note and "own error" in note for note in second)
+    gone = exporter("kit", pair.bundle, "--out", tmp_path / "no", "--layers-of", "batch=99", cwd=home)
+    refused(gone, 2, "the kit has no case 'batch=99'", "--layers-of")
