@@ -34,6 +34,10 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder to write to.", metavar="DIR")]
 PlainHttp = Annotated[bool, typer.Option("--plain-http", help="The registry speaks HTTP, without TLS.")]
+Store = Annotated[
+    str,
+    typer.Option("--store", help="Store of the registry of models; by default $MLFLOW_TRACKING_URI.", metavar="URI"),
+]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the spec.", metavar="KEY=VALUE")]
 Cache = Annotated[
     Path | None,

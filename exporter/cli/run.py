@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
 from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import typer
 
@@ -32,6 +32,9 @@ _COLLECTED = 20_000
 #: What messages call the stream in place of a path.
 _OUTPUT = "standard output"
 _ABORT = (KeyboardInterrupt, typer.Abort)
+#: What a verb works in until its command has ended, such as a temporary folder.
+_HELD = contextlib.ExitStack()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class _Failure:
         return {**told, "findings": findings} if findings else told
 
 
+def until_the_end(context: contextlib.AbstractContextManager[T]) -> T:
+    """Enter a context that is left when the command ends, however that is."""
+    return _HELD.enter_context(context)
+
+
 def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     command = typer.main.get_command(app)
@@ -67,7 +75,8 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C
     hint = ""
     try:
-        status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
+        with _HELD:
+            status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
         if status == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt  # typer swallows it and returns this status (0.15 and later)
         ended = _ended(status)

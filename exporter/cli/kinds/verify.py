@@ -19,13 +19,17 @@ from exporter.cli.options import (
     Quiet,
     Signature,
     Source,
+    Store,
     Timeout,
     Trust,
     Waivers,
 )
-from exporter.cli.run import Ending, Verb
+from exporter.cli.run import Ending, Verb, until_the_end
 
-_Bundle = Annotated[Path | None, typer.Argument(help="The folder of a bundle.", metavar="[BUNDLE]")]
+_Bundle = Annotated[
+    Path | None,
+    typer.Argument(help="The folder of a bundle, or models:/NAME@ALIAS in a registry.", metavar="[BUNDLE]"),
+]
 _Reference = Annotated[
     str | None,
     typer.Option("--reference", help="Instead: a Paddle program, or a spec, that --artifact is held against."),
@@ -80,6 +84,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     case: _Case = None,
     without: _Without = None,
     source: Source = None,
+    store: Store = "",
     trust: Trust = None,
     signature: Signature = None,
     digest: Digest = None,
@@ -120,6 +125,8 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
 
     The waivers in BUNDLE are its maker's: they count with --accept-waivers, or where whoever signed it may waive.
+
+    models:/NAME@ALIAS or models:/NAME/VERSION is taken out of the registry of --store first, and is a stranger's.
     """
     from exporter import pipeline
     from exporter.bundle.received import Receiver
@@ -142,6 +149,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
         return Refusal(ending.exit, hint) if isinstance(ending, Refusal) else ending
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
+    shown, bundle = bundle, _at_hand(bundle, store)
     demands = Demands(tuple(trust or ()), signature, digest)
     refuse_page(page, bundle, bench=bench)
     if answers is not None or engine is not None:
@@ -158,7 +166,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             receiver = Receiver(accept_waivers or known.may_waive, bool(known.digest))
             matrix = pipeline.in_runtimes(bundle, runtime, how, receiver)
         refuse_exchanged(matrix.digest, known.digest, bundle)
-        return conclude_matrix(matrix, bundle, as_json=as_json)
+        return conclude_matrix(matrix, shown, as_json=as_json)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         known = proven(bundle, demands, how)
         receiver = Receiver(accept_waivers or known.may_waive, bool(known.digest))
@@ -169,7 +177,16 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             signed = "signed by a key that is trusted here" if demands.trust else ""
             write_page(pipeline.with_facts(report, bundle, how, timed=bench, trusted=signed), page)
     refuse_exchanged(report.digest, known.digest, bundle)
-    return conclude_report(report, bundle, as_json=as_json)
+    return conclude_report(report, shown, as_json=as_json)
+
+
+def _at_hand(bundle: Path, store: str) -> Path:
+    """The folder of a bundle; of one in a registry a temporary one, until the command ends."""
+    if ":/" not in str(bundle):
+        return bundle
+    from exporter.deploy.publish.base import fetched
+
+    return until_the_end(fetched(str(bundle), store))
 
 
 plugin: Verb = verify

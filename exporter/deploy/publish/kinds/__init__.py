@@ -1,0 +1,1 @@
+"""One registry a file."""
