@@ -40,7 +40,7 @@ class Row:
 
 
 def of_operators(report: Report) -> str:
-    """Of each file that failed: which of its operators errs by itself, and how much each of the others does."""
+    """Draw each file that failed: which of its operators errs by itself, and how much each of the others does."""
     shown = {(blame.claim.variant, blame.claim.case): blame for blame in reversed(report.blames) if blame.operators}
     parts = [
         _blame(blame, report.budget * SLACK, f"own-{number}")
@@ -61,8 +61,8 @@ def _blame(blame: Blame, allowed: float, name: str) -> str:
     left = len(blame.operators) - len(listed)
     more = f"<p>{count(left, 'further operator')} not listed.</p>" if left else ""
     caption = (
-        "From the inputs down. White: as eager; darker: more own error, on a scale of 1, 4, 16 and 1,000; solid: the "
-        "largest that is wrong. Dashed: not judged."
+        "From the inputs down. The fuller a box, the more its operator errs by itself, in steps of 1, 4, 16 and 1,000; "
+        "quite full: the largest that is wrong. Dashed: not judged."
     )
     return (
         f"<h3>{breakable(blame.claim.variant)}, case {text(blame.claim.case)}</h3>\n"
