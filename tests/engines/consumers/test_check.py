@@ -144,3 +144,18 @@ def test_a_finding_says_who_says_so() -> None:
         **{"source": "https://example.org/1", "date": "2026-01-31"},
     }
     assert "too wide" in str(finding) and "https://example.org/1" in str(finding)
+
+
+def test_sizes_that_vary_are_refused_by_the_opencv_that_cannot_take_them_alone() -> None:
+    varying = Program(frozenset(("onnx",)), [TensorSpec("ids", "int64", ("batch", "seq"))])
+    levels = {
+        target: {finding.limit.level for finding in check.check(varying, [target])}
+        for target in ("opencv-dnn==4.10", "opencv-dnn==5.0.0", "opencv-dnn")
+    }
+    assert levels == {
+        "opencv-dnn==4.10": {"error", "warning"},
+        "opencv-dnn==5.0.0": {"warning"},
+        "opencv-dnn": {"warning"},
+    }
+    batched = Program(frozenset(("onnx",)), [TensorSpec("x", "float32", ("batch", 3))])
+    assert check.check(batched, ["opencv-dnn==4.10"]) == ()
