@@ -28,12 +28,12 @@ class Site:
     """Where something happens, and under what circumstances.
 
     `converted`: dy2static has rewritten the code; stock Paddle does not behind the call (module, node) of `partial`,
-    `map` or `reduce` that is `handed_over`. `branches` and `loops` count the conditions and loops around it that a
-    tensor decides; `python_loops` the others. `called_from` is the call through which converted code came to code
-    that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right side this is,
-    if its left side is a tensor. `root` is the layer that is exported, if the code is run for one. `certain`: no
-    condition that Python decides, and that is not known here, stands between the call and this. `caught` are the
-    names of the exceptions that a `try` or `suppress` around it catches; "" stands for all.
+    `map`, `reduce` or a lambda that is `handed_over`. `branches` and `loops` count the conditions and loops around it
+    that a tensor decides; `python_loops` the others. `called_from` is the call through which converted code came to
+    code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right side this
+    is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one. `certain`: no
+    condition that Python decides, and that is not known here, stands between the call and this. `caught` are the names
+    of the exceptions that a `try` or `suppress` around it catches; "" stands for all.
     """
 
     module: ParsedModule

@@ -264,10 +264,10 @@ class Layer(Value):
 class Function(Value):
     """A function, method (`owner` is bound) or lambda of the user's; `scopes` is where its free names live.
 
-    `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by
-    name, not for generators, for lambdas made elsewhere, nor behind `not_to_static`. `inline`: it stands inside a
-    converted function, and is so whoever calls it. `dispatched`: `functools.singledispatch` chooses by the type of
-    the first argument which function is run. `manager`: `contextlib.contextmanager` made it one.
+    `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by name,
+    not for generators, nor behind `not_to_static`; of lambdas made elsewhere the exporter sees to it. `inline`: it
+    stands inside a converted function, and is so whoever calls it. `dispatched`: `functools.singledispatch` chooses by
+    the type of the first argument which function is run. `manager`: `contextlib.contextmanager` made it one.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

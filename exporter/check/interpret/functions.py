@@ -69,10 +69,11 @@ def _enter(run: Run, function: Function, call: Call) -> Value:
     names.persistent = not run.forward
     frame = Frame(function.module, names, function.scopes, function.cls, body, began=now)
     left = now.converted and not function.converted
-    inside = now
+    here = now.handed_over or (run.frame.module, call.node)
+    inside = now._replace(handed_over=here) if isinstance(body, ast.Lambda) and not function.inline else now
     if left or now.loop_kind:
         came_from = (run.frame.module, call.node) if left else now.called_from
-        inside = now._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
+        inside = inside._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
     with run.elsewhere(frame, inside):
         _bind_parameters(run, function, call)
         if isinstance(body, ast.Lambda):

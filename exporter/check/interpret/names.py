@@ -125,9 +125,8 @@ def define(run: Run, node: Any, cls: ClassInfo | None = None) -> Value:
     scopes = (frame.names, *frame.scopes) if frame.node is not None else ()
     run.memory.scopes += scopes[:1]
     # dy2static converts a function that its module's globals hold: none that fresh function made while building
-    nested = isinstance(node, ast.Lambda) or (run.now.phase is Phase.INIT and frame.node is not None)
-    made_early = not run.forward and nested
-    converted = not made_early and not frame.module.generates(node)
+    nested = run.now.phase is Phase.INIT and frame.node is not None and not isinstance(node, ast.Lambda)
+    converted = not nested and not frame.module.generates(node)
     inline = converted and run.forward and run.now.converted
     value: Value = Function(node, frame.module, scopes, None, cls or frame.cls, converted, inline=inline)
     for decorator in reversed(getattr(node, "decorator_list", [])):

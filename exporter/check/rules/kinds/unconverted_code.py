@@ -19,10 +19,10 @@ class UnconvertedCode(Rule):
     """A tensor decides inside code that dy2static does not convert.
 
     What:
-        A condition or loop on a tensor, or on a dimension that varies, stands in a lambda made in `__init__`, in a
-        generator, in a hook, or in a function marked `not_to_static`. A lambda or function that stands inside `forward`
-        is converted with it. Behind `functools.partial` and `functools.reduce`, and in a method given to `map`, it is a
-        note: the exporter has Paddle convert it.
+        A condition or loop on a tensor, or on a dimension that varies, stands in a generator, in a hook, in a function
+        made in `__init__`, or in one marked `not_to_static`. A lambda or function that stands inside `forward` is
+        converted with it. In a lambda made in `__init__`, behind `functools.partial` and `functools.reduce`, and in a
+        method given to `map`, it is a note: the exporter has Paddle convert it.
 
     Why:
         dy2static rewrites functions that `forward` calls by name. These are run by Python as they are: a condition on a
