@@ -109,11 +109,6 @@ def _stays(bundle: Bundle, target: Target) -> str:
     return unfit(bundle)
 
 
-def is_reference(text: str) -> bool:
-    """Whether a text names a bundle in a registry."""
-    return any(text.startswith(publisher.scheme) for _, publisher in PUBLISHERS.all())
-
-
 @contextmanager
 def fetched(reference: str, store: str) -> Iterator[Path]:
     """Yield a temporary folder with the bundle of a reference; a stranger's, which nothing has proven yet.

@@ -21,6 +21,7 @@ needs_mlflow = pytest.mark.skipif(not _HERE, reason="mlflow-skinny, sqlalchemy a
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of SQLAlchemy, in MLflow's own code
 ABOUT = json.loads((STORED / "manifest.json").read_bytes())
 STORE = "sqlite:///models.db"
+_IMPATIENT = environment(MLFLOW_HTTP_REQUEST_MAX_RETRIES="0", MLFLOW_HTTP_REQUEST_TIMEOUT="5")
 KNOWN = environment(MLFLOW_TRACKING_URI="")
 
 
@@ -273,8 +274,8 @@ def test_without_the_client_it_says_what_to_install(tmp_path: Path) -> None:
 
 
 @needs_mlflow
-@pytest.mark.parametrize(("store", "code"), [("nowhere://x", 2), ("file:models", 3)])
+@pytest.mark.parametrize(("store", "code"), [("nowhere://x", 2), ("file:models", 2), ("http://127.0.0.1:9", 3)])
 def test_a_store_that_is_none_and_one_that_refuses(tmp_path: Path, store: str, code: int) -> None:
     """MLflow opens its plain file store only where a variable allows it (3.17)."""
-    done = exporter("publish", STORED, "--to", "mlflow", "--store", store, cwd=tmp_path, env=KNOWN)
+    done = exporter("publish", STORED, "--to", "mlflow", "--store", store, cwd=tmp_path, env=_IMPATIENT)
     assert done.code == code and "check " in done.err, done.out + done.err

@@ -116,7 +116,9 @@ def _client(store: str) -> Iterator[MlflowClient]:
         words = plain(str(error))[:300]
         if error.error_code in _MISTAKEN:
             hint = "check the name, the version or alias, and --store"
-            raise UsageError(f"MLflow knows or takes no such name: {words}", where=store, hint=hint) from error
+            raise UsageError(
+                f"MLflow does not take it, or knows no such name: {words}", where=store, hint=hint
+            ) from error
         hint = f"check --store or {_STORE}, and that you may write there"
         raise EnvironmentLacks(f"the store refuses: {words}", where=store, hint=hint) from error
 
