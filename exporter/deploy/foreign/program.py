@@ -20,6 +20,7 @@ NOT_INSTALLED = 3
 _LETTERS = 600
 #: What TensorFlow and its kind log beside errors: `W0000 00:00:1795859054.304792   20923 computation_placer.cc:177] …`.
 _LOG = re.compile(r"[IW]\d{4} \d\d:\d\d:")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OTHER = "choose another target, or change the model as the message says"
 
 
@@ -85,5 +86,6 @@ _NO_PROXY = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy"
 
 
 def _last(text: str, count: int = 1) -> str:
-    lines = [line.strip()[:_LETTERS] for line in text.splitlines() if line.strip() and not _LOG.match(line)]
+    plain = _COLOUR.sub("", text)
+    lines = [line.strip()[:_LETTERS] for line in plain.splitlines() if line.strip() and not _LOG.match(line)]
     return " | ".join(lines[-count:])
