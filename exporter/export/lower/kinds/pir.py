@@ -12,6 +12,7 @@ from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.paddle_save import save
 from exporter.export.trace.traced import Traced
 from exporter.paddle.in_place import follow_in_place, remembering_writes
+from exporter.paddle.unfolded import keep_unfolded
 
 
 class Pir(Format):
@@ -28,6 +29,7 @@ class Pir(Format):
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         follow_in_place(traced.layer)
         anchor_outputs(traced)
+        keep_unfolded(traced.layer.forward.concrete_program.main_program)
         save(traced, into, ".json")
         _name_outputs(into / self.model, traced.native_outputs)
         return {}
