@@ -44,14 +44,14 @@ def graph(blame: Blame) -> str:
 
 
 def _node(operator: OperatorError, operators: tuple[OperatorError, ...]) -> dict[str, object]:
-    told = {"own error": operator.own, "with what came in": operator.total, "line": operator.line}
+    facts = {"own error": operator.own, "with what came in": operator.total, "line": operator.line}
     return {
         "id": operator.name,
         "label": operator.kind,
         "namespace": operator.sublayer.replace(".", "/"),
         "attrs": [
             {"key": key, "value": value if isinstance(value, str) else f"{value:.6g}"}
-            for key, value in told.items()
+            for key, value in facts.items()
             if value not in (None, "")
         ],
         "incomingEdges": [

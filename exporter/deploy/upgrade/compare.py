@@ -56,8 +56,8 @@ def upgrade(folder: Path, runtimes: Sequence[Runtime], cache: Path, setting: Set
     steps: list[Step] = []
     for package, own in runs.items():
         harnesses = {run.variant: Harness(subject, subject.bench(), (run,), setting) for run in own}
-        asked = [runtime for runtime in runtimes if runtime.package == package]
-        steps += _steps(_Versions(harnesses, cache, setting), asked)
+        wanted = [runtime for runtime in runtimes if runtime.package == package]
+        steps += _steps(_Versions(harnesses, cache, setting), wanted)
     about = bundle.manifest
     return Upgrade(f"{about.name} {about.version}", about.digest, tuple(steps))
 
@@ -89,13 +89,13 @@ class _Versions:
         return self.results[key]
 
 
-def _steps(versions: _Versions, asked: Sequence[Runtime]) -> Iterator[Step]:
+def _steps(versions: _Versions, wanted: Sequence[Runtime]) -> Iterator[Step]:
     """One step for each version but the first that is there; a variant begins with the first that can run it."""
-    base, *later = asked if len(asked) > 1 else (_here(asked[0].package), *asked)
+    base, *later = wanted if len(wanted) > 1 else (_here(wanted[0].package), *wanted)
     places: list[Place] = []
     for runtime in (base, *later):
         try:
-            python = Path(executable) if len(asked) == 1 and runtime is base else _python(versions, runtime)
+            python = Path(executable) if len(wanted) == 1 and runtime is base else _python(versions, runtime)
         except EnvironmentLacks as error:
             yield Step(str(runtime), why_not=error.what)
             continue
@@ -169,7 +169,7 @@ def _furthest(
         for name in old
         if name not in new or not same_bits(old[name], new[name])
     ]
-    return max(moved, key=lambda told: told[2], default=None)
+    return max(moved, key=lambda entry: entry[2], default=None)
 
 
 def _judged(harness: Harness, results: Sequence[TensorMap]) -> dict[Claim, Evidence]:

@@ -41,22 +41,22 @@ class Origin:
 
     def __str__(self) -> str:
         if self.first is None:
-            told = f"with all {self.shown} values inside put out nothing moves"
-            return f"{told}: what moved is how the runtime joins operators into one kernel"
+            alone = f"with all {self.shown} values inside put out nothing moves"
+            return f"{alone}: what moved is how the runtime joins operators into one kernel"
         if self.beyond is None or self.beyond == self.first:
             return f"first in {self.first}"
         return f"first in {self.first}; by more than rounding first in {self.beyond}"
 
 
-def origin(old: TensorMap, new: TensorMap, made: Mapping[str, Maker], precision: str) -> Origin:
-    """Where two runs of one program part first."""
-    both = sorted((name for name in old if name in new and name in made), key=lambda name: made[name].place)
+def origin(old: TensorMap, new: TensorMap, maker_of: Mapping[str, Maker], precision: str) -> Origin:
+    """Say where two runs of one program part first."""
+    both = sorted((name for name in old if name in new and name in maker_of), key=lambda name: maker_of[name].place)
     allowed = ALLOWED.get(precision, ALLOWED_OTHERWISE)
     first = beyond = None
     for name in both:
         if same_bits(old[name], new[name]):
             continue
-        maker = made[name]
+        maker = maker_of[name]
         inside = Inside(name, maker.kind, maker.layer, maker.place, relative_error(old[name], new[name]))
         first = first or inside
         if not inside.relative <= allowed:

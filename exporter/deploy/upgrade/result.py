@@ -46,7 +46,7 @@ class Step:
 
     @property
     def exit(self) -> ExitCode:
-        """Whether something was not shown (3), something changed (1), or neither."""
+        """Tell what was not shown (3) from what changed (1) and from neither."""
         words = {moved.word for moved in self.variants}
         if not words or NOT_RUN in words:
             return ExitCode.ENVIRONMENT

@@ -15,7 +15,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def main(path: Path) -> None:
@@ -25,44 +29,45 @@ def main(path: Path) -> None:
     request = json.loads(path.read_text(encoding="utf-8"))
     verify = _module(path.with_name("verify.py"))
     into, package = Path(request["into"]), verify.ENGINES[request["engine"]][0]
-    answer: dict[str, Any] = {"version": "", "names": {}, "unusable": ""}
+    names: dict[int, list[str]] = {}
+    answer: dict[str, object] = {"version": "", "names": names, "unusable": ""}
     try:
         answer["version"] = str(importlib.import_module(package).__version__)
     except ImportError as error:
         answer["unusable"] = f"{package} cannot be imported: {error}"
         return _write(into, answer)
     run = verify.run_onnxruntime if package == "onnxruntime" else verify.run_paddle_inference
-    given, threads = Path(request["given"]), request["threads"]
+    inputs, threads = Path(request["given"]), request["threads"]
     cases = [
-        {name: _read(given / f"{case}.{place}.npy") for place, name in enumerate(request["names"])}
+        {name: _read(inputs / f"{case}.{place}.npy") for place, name in enumerate(request["names"])}
         for case in range(len(threads))
     ]
     for count in sorted(set(threads)):
         places = [place for place, wanted in enumerate(threads) if wanted == count]
-        said: list[Any] = []
+        remarks: list[str] = []
         files = [Path(name) for name in request["files"]]
-        results = run(files, [cases[place] for place in places], count, "cpu", said)
+        results = run(files, [cases[place] for place in places], count, "cpu", remarks)
         for place, outputs in zip(places, results):  # noqa: B905 - Python 3.8 knows no `strict`
             shown = {name: value for name, value in outputs.items() if _is_plain(value)}
-            answer["names"][place] = list(shown)
+            names[place] = list(shown)
             for at, value in enumerate(shown.values()):
                 np.save(into / f"{place}.{at}.npy", value, allow_pickle=False)
     _write(into, answer)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether it is an array of numbers; a value inside may be text, a list, or nothing at all."""
+def _is_plain(value: object) -> bool:
+    """Return whether it is an array of numbers; a value inside may be text, a list, or nothing at all."""
     return getattr(getattr(value, "dtype", None), "kind", "O") in "biufc"
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> np.ndarray:
     import numpy as np
 
     with path.open("rb") as stream:
         return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _module(path: Path) -> Any:
+def _module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("verify", path)
     if spec is None or spec.loader is None:
         raise ImportError(str(path))
@@ -72,7 +77,7 @@ def _module(path: Path) -> Any:
     return module
 
 
-def _write(into: Path, answer: dict[str, Any]) -> None:
+def _write(into: Path, answer: dict[str, object]) -> None:
     """Write the answer and leave at once: engines may crash in their own tidying up, after the work is done."""
     (into / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
     sys.stdout.flush()

@@ -79,13 +79,13 @@ def _run(
     variant, files = what
     artifact = bench.artifacts[variant]
     with scratch() as folder:
-        given, into = folder / "given", folder / "outputs"
-        given.mkdir()
+        inputs, into = folder / "given", folder / "outputs"
+        inputs.mkdir()
         into.mkdir()
         for number, case in enumerate(cases):
             recorded = recorded_inputs(bench.golden, case.recorded, bench.inputs)
             for at, name in enumerate(bench.inputs):
-                (given / f"{number}.{at}.npy").write_bytes(npy_bytes(recorded[name]))
+                (inputs / f"{number}.{at}.npy").write_bytes(npy_bytes(recorded[name]))
         (folder / "verify.py").write_text(verify_script(), encoding="utf-8")
         shutil.copyfile(_SCRIPT, folder / "script.py")
         request = {
@@ -93,7 +93,7 @@ def _run(
             "files": [str(path.resolve()) for path in files],
             "names": list(artifact.inputs),
             "threads": [case.threads for case in cases],
-            "given": str(given),
+            "given": str(inputs),
             "into": str(into),
         }
         write_json(folder / "request.json", request)
@@ -118,8 +118,8 @@ def _execute(place: Place, folder: Path, seconds: float) -> None:
         hint = "give more time with --timeout"
         raise ModelError(f"no answer within {seconds:g} s", where=str(place.runtime), hint=hint) from None
     if done.returncode or not (folder / "outputs/answer.json").is_file():
-        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        what = f"its process ended with code {done.returncode}: {plain(said)[:300]}"
+        last_words = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        what = f"its process ended with code {done.returncode}: {plain(last_words)[:300]}"
         raise ModelError(what, where=str(place.runtime), hint=_OTHER)
 
 

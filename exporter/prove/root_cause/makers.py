@@ -29,11 +29,14 @@ def makers(path: Path) -> dict[str, Maker]:
         listed = enumerate(nodes(path))
         return {name: Maker(place, node.kind, node.layer) for place, node in listed for name in node.given() if name}
     operators = [operator for operator in read_operators(path).operators if operator.name != "parameter"]
-    made = {
+    maker_of = {
         f"%{result.id}": Maker(place, operator.name, operator.layer)
         for place, operator in enumerate(operators)
         for result in operator.results
     }
     fetched = [f"%{operator.operands[0]}" for operator in operators if operator.name == "fetch"]
     names = [output.name for output in read_pir(path).outputs]
-    return {**made, **{name: made[value] for name, value in zip(names, fetched, strict=True) if value in made}}
+    return {
+        **maker_of,
+        **{name: maker_of[value] for name, value in zip(names, fetched, strict=True) if value in maker_of},
+    }

@@ -44,15 +44,15 @@ class Pair:
     rows: int = 1
     sizes: tuple[int, int] | None = None
 
-    def both(self, one: Array, other: Array) -> tuple[Array, Array] | None:
+    def both(self, left: Array, right: Array) -> tuple[Array, Array] | None:
         """The numbers of both runs that have to be equal; None where nothing says which those are."""
         if self.row is not None:
-            cut = _row(one, other.shape, self.row, self.rows)
-            return None if cut is None else (cut, other)
+            cut = _row(left, right.shape, self.row, self.rows)
+            return None if cut is None else (cut, right)
         if self.sizes is not None:
-            cut = _without_padding(other, one.shape, self.sizes)
-            return None if cut is None else (one, cut)
-        return one, other
+            cut = _without_padding(right, left.shape, self.sizes)
+            return None if cut is None else (left, cut)
+        return left, right
 
 
 def _row(batch: Array, alone: tuple[int, ...], row: int, rows: int) -> Array | None:
@@ -112,7 +112,7 @@ def padded_dim(spec: Spec) -> str | None:
 
 
 def _tells(declared: Input, dim: str, dims: Mapping[str, Dim]) -> bool:
-    """Whether an input is a mask along a dim, or the lengths in it."""
+    """Return whether an input is a mask along a dim, or the lengths in it."""
     if dim in dims_in([declared.shape]):
         return declared_range(declared, {name: size.typical for name, size in dims.items()}) == (0, 2)
     return declared.values.startswith("integers") and parts(arguments(declared.values)[1]) == (dim, 1)
@@ -153,9 +153,9 @@ def runs_of(spec: Spec, recorded: Sequence[GoldenCase], inputs: Mapping[str, Ten
 def _two_draws(cases: Sequence[GoldenCase]) -> tuple[str, ...]:
     """The first two cases of one size; none where there are no such two."""
     for place, case in enumerate(cases):
-        for other in cases[place + 1 :]:
-            if dict(case.dims) == dict(other.dims):
-                return case.recorded, other.recorded
+        for right in cases[place + 1 :]:
+            if dict(case.dims) == dict(right.dims):
+                return case.recorded, right.recorded
     return ()
 
 

@@ -87,8 +87,8 @@ class _Results:
 
     def of(self, pair: Pair) -> tuple[TensorMap, TensorMap]:
         """Both sides of a pair."""
-        other = self.second if pair.kind == PROCESSES else self.first
-        return self.first[pair.first, 1], other[pair.second, pair.threads]
+        right = self.second if pair.kind == PROCESSES else self.first
+        return self.first[pair.first, 1], right[pair.second, pair.threads]
 
 
 @dataclass(frozen=True)
@@ -106,17 +106,17 @@ class _Comparison:
         Raises:
             ExporterError: the engine refuses a run, or its process ended badly.
         """
-        asked = [(name, 1) for name in self.runs.inputs]
-        asked += [(pair.second, pair.threads) for pair in self.runs.pairs if pair.threads > 1]
+        wanted = [(name, 1) for name in self.runs.inputs]
+        wanted += [(pair.second, pair.threads) for pair in self.runs.pairs if pair.threads > 1]
         anew = [(pair.second, 1) for pair in self.runs.pairs if pair.kind == PROCESSES]
-        return _Results(self._ran(asked, place / "first"), self._ran(anew, place / "second") if anew else {})
+        return _Results(self._ran(wanted, place / "first"), self._ran(anew, place / "second") if anew else {})
 
-    def _ran(self, asked: Sequence[tuple[str, int]], into: Path) -> dict[tuple[str, int], TensorMap]:
+    def _ran(self, wanted: Sequence[tuple[str, int]], into: Path) -> dict[tuple[str, int], TensorMap]:
         into.mkdir()
-        answer = replace(self.job, cases=_cases(asked)).run(into, self._setting())
+        answer = replace(self.job, cases=_cases(wanted)).run(into, self._setting())
         if answer.refusal:
             raise ModelError(f"{self.run.engine} refuses it: {answer.refusal}", hint=REFUSED)
-        return {key: load(into / f"{number}.safetensors") for number, key in enumerate(asked)}
+        return {key: load(into / f"{number}.safetensors") for number, key in enumerate(wanted)}
 
     def _setting(self) -> Setting:
         return self.harness.bench.bounded(self.run, self.harness.setting, _COST)
@@ -125,9 +125,9 @@ class _Comparison:
         """The evidence on one kind of pair."""
         pairs, elements = [pair for pair in self.runs.pairs if pair.kind == kind], 0
         for pair in pairs:
-            one, other = results.of(pair)
-            for name, value in one.items():
-                both = pair.both(value, other[name]) if name in other else None
+            left, right = results.of(pair)
+            for name, value in left.items():
+                both = pair.both(value, right[name]) if name in right else None
                 if both is None:  # its size hangs on what the inputs hold; the outputs' own claims judge its shape
                     continue
                 if not same_bits(*both):
@@ -140,21 +140,21 @@ class _Comparison:
         return Evidence(Outcome.MATCH, elements=elements, bit_equal=True)
 
     def _alike(self, results: _Results) -> bool:
-        """Whether other inputs give the same bits in every output."""
+        """Return whether other inputs give the same bits in every output."""
         if self.runs.strangers is None:
             return False
-        one, other = (results.first[name, 1] for name in self.runs.strangers)
-        return all(same_bits(value, other[name]) for name, value in one.items())
+        left, right = (results.first[name, 1] for name in self.runs.strangers)
+        return all(same_bits(value, right[name]) for name, value in left.items())
 
-    def _broken(self, pair: Pair, name: str, one: Array, other: Array) -> Evidence:
+    def _broken(self, pair: Pair, name: str, left: Array, right: Array) -> Evidence:
         """The evidence on a pair that parts in an output: by how much, and in which operator first."""
-        differing = int((one != other).sum()) if one.shape == other.shape else one.size
-        far = relative_error(one, other)
+        differing = int((left != right).sum()) if left.shape == right.shape else left.size
+        far = relative_error(left, right)
         reason = (
-            f"{_sides(pair)}: output {self._ours(name)} differs in {differing} of {one.size} numbers, by {far:.2g} of "
+            f"{_sides(pair)}: output {self._ours(name)} differs in {differing} of {left.size} numbers, by {far:.2g} of "
             f"its size; {self._where(pair)}"
         )
-        return Evidence(Outcome.MISMATCH, reason, elements=one.size, metrics={"max_rel": far})
+        return Evidence(Outcome.MISMATCH, reason, elements=left.size, metrics={"max_rel": far})
 
     def _ours(self, native: str) -> str:
         artifact = self.harness.bench.artifacts[self.run.variant]
@@ -170,21 +170,24 @@ class _Comparison:
             return self._first(pair, self.job)
         except ExporterError as error:
             why = f"its values inside cannot be compared: {error}"
-        for other in self.harness.runs:
-            if other.variant == self.run.variant and other.engine != self.run.engine:
+        for another in self.harness.runs:
+            if another.variant == self.run.variant and another.engine != self.run.engine:
                 with suppress(ExporterError):
-                    return f"by {other.engine} {self._first(pair, replace(self.job, engine=other.engine))}"
+                    return f"by {another.engine} {self._first(pair, replace(self.job, engine=another.engine))}"
         return why
 
     def _first(self, pair: Pair, job: EngineJob) -> str:
         """The first operator that parts in an engine, in words; raises ExporterError where it shows no values."""
-        made = makers(job.artifact.path)
-        one, other = self._values(pair, job)
-        shown = sorted((name for name in one if name in other and name in made), key=lambda name: made[name].place)
+        maker_of = makers(job.artifact.path)
+        left, right = self._values(pair, job)
+        shown = sorted(
+            (name for name in left if name in right and name in maker_of),
+            key=lambda name: maker_of[name].place,
+        )
         for name in shown:
-            both = pair.both(one[name], other[name])
+            both = pair.both(left[name], right[name])
             if both is not None and not same_bits(*both):
-                maker = made[name]
+                maker = maker_of[name]
                 where = f" of {maker.layer}" if maker.layer else ""
                 return f"first in {maker.kind} {name}{where}, operator {maker.place}"
         return f"with all {len(shown)} values inside put out it does not part: how the engine joins operators does"
@@ -192,17 +195,17 @@ class _Comparison:
     def _values(self, pair: Pair, job: EngineJob) -> tuple[TensorMap, TensorMap]:
         first, second = (pair.first, 1), (pair.second, pair.threads)
         if pair.kind == PROCESSES:
-            (one,), (other,) = self._inside([first], job), self._inside([second], job)
+            (left,), (right,) = self._inside([first], job), self._inside([second], job)
         else:
-            one, other = self._inside([first, second], job)
-        return one, other
+            left, right = self._inside([first, second], job)
+        return left, right
 
-    def _inside(self, asked: Sequence[tuple[str, int]], job: EngineJob) -> list[TensorMap]:
-        return every_value(job, _cases(asked), self._setting())
+    def _inside(self, wanted: Sequence[tuple[str, int]], job: EngineJob) -> list[TensorMap]:
+        return every_value(job, _cases(wanted), self._setting())
 
 
-def _cases(asked: Sequence[tuple[str, int]]) -> tuple[EngineCase, ...]:
-    return tuple(EngineCase(f"{name}, {threads} threads", name, threads) for name, threads in asked)
+def _cases(wanted: Sequence[tuple[str, int]]) -> tuple[EngineCase, ...]:
+    return tuple(EngineCase(f"{name}, {threads} threads", name, threads) for name, threads in wanted)
 
 
 def _sides(pair: Pair) -> str:

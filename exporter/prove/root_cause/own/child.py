@@ -90,14 +90,14 @@ class _Program:
         return frozenset(number for operator in self.block.operators for number in reads(operator))
 
     def sound_values(self) -> dict[int, Array]:
-        """What the program itself computes of every value that is read."""
+        """Return what the program itself computes of every value that is read."""
         return {number: value for number, value in self.replayed({}).values.items() if number in self.read}
 
     def replayed(self, right: Mapping[int, Array]) -> Replayed:
         return replay(self.layer, self.order, self.inputs, right)
 
     def exact(self, right: Mapping[int, Array], known: set[int]) -> dict[int, Array]:
-        """What each operator gives in float64 from right inputs; nothing where the program does not run so."""
+        """Compute what each operator gives in float64 from right inputs; nothing where the program does not run so."""
         oracle = make_oracle(self.layer, self.order, ("output",), 0, lean=True)
         oracle.exactly(lambda run: run(self.inputs))
         if not oracle.ways:
@@ -140,7 +140,7 @@ def _sound(request: OwnRequest, folder: Path) -> tuple[list[Place], _Program]:
 
 
 def _alike(traced: Path, program: Path) -> bool:
-    """Whether two programs have the same operators in the same order, so that their values have the same numbers."""
+    """Compare two programs: with the same operators in the same order their values have the same numbers."""
     ours, theirs = (
         [(op.name, op.results and op.results[0].id) for op in computed(block_of(path))] for path in (traced, program)
     )
@@ -216,12 +216,12 @@ def _of_onnx(request: OwnRequest, sound: _Program, places: Sequence[Place]) -> l
     of_program = {result.id: operator for operator in computed(sound.block) for result in operator.results}
     where = placed(places, list(computed(sound.block)))
     shown = {name: at for at, name in enumerate(nodes)}
-    found = []
+    measured = []
     for at, (name, node) in enumerate(nodes.items()):
         operator = of_program.get(known[name])
         place = where.get(operator.index) if operator else None
         value = values[known[name]]
-        found.append(
+        measured.append(
             OperatorError(
                 name=node.name or str(at),
                 kind=node.kind,
@@ -234,14 +234,14 @@ def _of_onnx(request: OwnRequest, sound: _Program, places: Sequence[Place]) -> l
                 line=place.line if place else "",
             )
         )
-    return found
+    return measured
 
 
-def _computed_anew(file: Path, given: TensorMap) -> tuple[Mapping[str, NodeFacts], Mapping[str, Array]]:
+def _computed_anew(file: Path, values_given: TensorMap) -> tuple[Mapping[str, NodeFacts], Mapping[str, Array]]:
     """The node of each given value, and what it makes of the values that are given."""
     with TemporaryDirectory(prefix="exporter-") as place:
         values, into = Path(place, "given.safetensors"), Path(place, "computed.safetensors")
-        save_scratch(values, dict(given))
+        save_scratch(values, dict(values_given))
         answer = compute_given(GivenRequest(file, values, into, anew=True))
         if answer.refused:
             raise EngineRefused(answer.refused)

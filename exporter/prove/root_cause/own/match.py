@@ -30,7 +30,7 @@ def partners(sound: Sequence[Operator], file: Sequence[Operator]) -> list[tuple[
 def counterparts(sound: Sequence[Operator], file: Sequence[Operator]) -> dict[int, int]:
     """Map values of a file to those of a sound program, by their numbers; inputs and parameters are left out."""
     pairs = partners(sound, file)
-    found = {
+    stands_for = {
         value.id: right.id for ours, theirs in pairs for right, value in zip(ours.results, theirs.results, strict=False)
     }
     computed = {value.id for operator in file if operator.name not in _NAMED for value in operator.results}
@@ -38,8 +38,8 @@ def counterparts(sound: Sequence[Operator], file: Sequence[Operator]) -> dict[in
         if len(ours.operands) == len(theirs.operands):
             for right, number in zip(ours.operands, theirs.operands, strict=True):
                 if number in computed and right:
-                    found.setdefault(number, right)
-    return found
+                    stands_for.setdefault(number, right)
+    return stands_for
 
 
 def variables(pdmodel: Path, operators: Sequence[Operator]) -> dict[int, tuple[str, ...]]:
@@ -64,13 +64,13 @@ def _written(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
             fields = list(part.message())
             kind = next(field.text() for field in fields if field.number == 3)
             outputs = [
-                one.text() for field in fields if field.number == 2 for one in field.message() if one.number == 2
+                name.text() for field in fields if field.number == 2 for name in field.message() if name.number == 2
             ]
             if kind not in ("feed", "fetch"):
                 yield kind, tuple(outputs)
 
 
 def _word(operator: Operator) -> str:
-    """What must be alike in a pair: an operator that writes in place is the one that does not."""
+    """Name what must be alike in a pair: an operator that writes in place is the one that does not."""
     name = re.sub(r"_$", "", operator.name)
     return f"fetch {operator.attributes.get('name', operator.attributes.get('col'))}" if name == "fetch" else name

@@ -90,9 +90,9 @@ def _places(block: Block, static: Any) -> list[Place]:
     held = {tensor.name: name for name, tensor in {**static.state_dict(), **dict(static.named_buffers())}.items()}
     paths = sublayer_paths(block, held)
     pairs = aligned([name for name, _ in lines], [operator.name for operator in operators])
-    found = {at: first for first, at in pairs}
+    place_of = {at: first for first, at in pairs}
     return [
-        Place(operator.name, paths[operator.layer.strip("/")], _short(lines[found[at]][1]) if at in found else "")
+        Place(operator.name, paths[operator.layer.strip("/")], _short(lines[place_of[at]][1]) if at in place_of else "")
         for at, operator in enumerate(operators)
     ]
 
@@ -103,7 +103,7 @@ def _short(line: str) -> str:
 
 
 def sublayer_paths(block: Block, held: Mapping[str, str]) -> dict[str, str]:
-    """Where in the layer tree the sublayers of a program are, by the classes that it names: `Sequential/Conv2D_1`.
+    """Find where in the layer tree the sublayers of a program are, by the classes that it names: `Sequential/Conv2D_1`.
 
     `held` is the layer's own name of each parameter. A sublayer is where the parameters that its operators read have
     their place in common; one without any is called by its class, below the sublayer that holds it.
