@@ -116,10 +116,10 @@ def test_a_step_is_bypassed_by_what_it_read() -> None:
 
 
 def test_the_shortest_network_that_fails_alike_is_found() -> None:
-    def fails(layer: SmallLayer) -> bool:
+    def breaks(layer: SmallLayer) -> bool:
         return "paddle.tanh" in layer.source
 
-    short = shrink(CHAIN, fails)
+    short = shrink(CHAIN, breaks)
     assert [step.statement for step in short.steps] in (["second"], ["first", "second"])
     assert "v4" not in short.layer().source
 
