@@ -18,7 +18,7 @@ from exporter.base.errors import (
     ModelError,
     UsageError,
 )
-from exporter.base.files import room_explains
+from exporter.base.files import room_explains, total_size
 from exporter.base.readers import read, refuse_others
 from exporter.base.readers.undecided import Reach, reach_in_all
 from exporter.base.registry import Registry
@@ -131,8 +131,9 @@ def convert_all(
         )
         for name, settings in spec.precisions.items()
     }
+    grown = setting.grown(total_size(path for path in into.rglob("*") if path.is_file()))
     lowered = tuple(
-        _lower_precision(artifact, precision, spec, into, setting, calibrations[precision])
+        _lower_precision(artifact, precision, spec, into, grown, calibrations[precision])
         for precision in spec.precisions
         for artifact in plain
         if (artifact.format, precision) in spec.variants() and precision != "fp32"
