@@ -46,9 +46,10 @@ class Plant:
         """Plant it; return the values that hold it: the tensor, or what the operator puts out."""
         material.clear()
         if self.fault is not None:
-            node = material.program.at(self.fault.site.partition(" ")[0])
+            site = self.fault.site
+            named = [node for node in material.program.nodes() if site == node.site or site.startswith(f"{node.site} ")]
             self.fault.plant(material)
-            return node.outputs
+            return max(named, key=lambda node: len(node.site)).outputs
         generator = np.random.default_rng(_SEED)
         material.replace(self.tensor, CHANGES[self.change](material.array(self.tensor), generator))
         return (self.tensor,)
