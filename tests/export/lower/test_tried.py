@@ -13,11 +13,13 @@ import paddle
 import pytest
 
 from exporter.base.errors import CannotRun, ChildCrashed, ModelError
+from exporter.export.lower import convert
 from exporter.export.lower.convert import convert_all
-from exporter.process.workers import Setting
+from exporter.process import workers
+from exporter.process.workers import Limits, Setting, call
 from exporter.prove.goldens.record import Exported, record
 from exporter.prove.preflight.cases import trial
-from exporter.spec.model import Spec
+from exporter.spec.model import PrecisionSettings, Spec
 
 
 class Counting(paddle.nn.Layer):
@@ -150,3 +152,19 @@ def test_a_layer_with_threads_is_built_for_each_format(tmp_path: Path) -> None:
 def test_other_weights_for_each_format_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="other weights each time"):
         convert_all(spec_of(UnseededThreaded, "pir", "pdmodel"), None, tmp_path, Setting())
+
+
+def test_what_is_made_of_a_large_file_gets_time_by_its_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limits: dict[str, float] = {}
+
+    def watched(job: Any, request: Any, limit: Limits, **more: Any) -> Any:
+        limits[job.function.__name__] = limit.seconds
+        return call(job, request, limit, **more)
+
+    monkeypatch.setattr(convert, "call", watched)
+    monkeypatch.setattr(workers, "SECONDS_A_GIGABYTE", 1e10)  # 10 s for each byte
+    spec = spec_of(Unseeded, "onnx").model_copy(update={"precisions": {"fp16": PrecisionSettings()}})
+    convert_all(spec, None, tmp_path, Setting())
+    written = sum(path.stat().st_size for path in (tmp_path / "onnx").iterdir())
+    assert limits["export_traced"] == Setting().limits.seconds
+    assert limits["lower"] == 10 * written > Setting().limits.seconds
