@@ -50,7 +50,7 @@ def _is_folded(operator: Value, folded: set[str]) -> bool:
 
 
 def _fails(operator: Value) -> bool:
-    """Whether one of several results is read by none, or it is an operator that cannot run there."""
+    """Return whether one of several results is read by none, or it is an operator that cannot run there."""
     results = operator.results()
     unread = len(results) > 1 and any(result.initialized() and result.use_empty() for result in results)
     return unread or operator.name().endswith(_RESIZES)

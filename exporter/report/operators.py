@@ -190,12 +190,12 @@ def picture(operators: Sequence[OperatorError], allowed: float, name: str) -> st
         _box([operators[place] for place in row.places], row, at, gutter, (allowed, *marks))
         for at, row in enumerate(rows)
     ]
-    said = in_words(operators, allowed) + (f" {left_out} further connections are not drawn." if left_out else "")
+    summary = in_words(operators, allowed) + (f" {left_out} further connections are not drawn." if left_out else "")
     height = _ROW * len(rows)
     return (
         f'<svg class="graph" role="img" aria-labelledby="{name}-title {name}-text" viewBox="0 0 {_WIDTH} {height}" '
         f'width="{_WIDTH}" height="{height}"><title id="{name}-title">Own error of each operator</title>'
-        f'<desc id="{name}-text">{text(said)}</desc>{"".join(parts)}</svg>'
+        f'<desc id="{name}-text">{text(summary)}</desc>{"".join(parts)}</svg>'
     )
 
 
@@ -243,7 +243,7 @@ def _word(operators: Sequence[OperatorError], allowed: float, first: OperatorErr
     return "? not judged"
 
 
-def _drawn(place: tuple[int, int], shade: str, name: tuple[str, str, str], said: tuple[str, str], whole: str) -> str:
+def _drawn(place: tuple[int, int], shade: str, name: tuple[str, str, str], notes: tuple[str, str], whole: str) -> str:
     x, y = place
     width = _WIDTH - x - _SAID
     title, beside, line = (plain(part) for part in name)
@@ -254,8 +254,8 @@ def _drawn(place: tuple[int, int], shade: str, name: tuple[str, str, str], said:
         f'<text x="{x + 10}" y="{y + 17}"><tspan class="kind">{escape(title)}</tspan>'
         f'<tspan dx="8">{escape(beside)}</tspan></text>'
         f'<text class="where" x="{x + 10}" y="{y + 33}">{escape(_cut(line, _SECOND))}</text>'
-        f'<text class="said" x="{x + width + 10}" y="{y + 17}">{text(said[0])}</text>'
-        f'<text class="said" x="{x + width + 10}" y="{y + 33}">{text(said[1])}</text></g>'
+        f'<text class="said" x="{x + width + 10}" y="{y + 17}">{text(notes[0])}</text>'
+        f'<text class="said" x="{x + width + 10}" y="{y + 33}">{text(notes[1])}</text></g>'
     )
 
 

@@ -81,8 +81,8 @@ def write_kit(
     cases = chosen(manifest.cases, wanted)
     with sibling(out) as draft:
         draft.mkdir()
-        asked = [(number, case.name) for number, case in cases]
-        for path, content in _files(bundle, name, asked, layers or bool(layers_of), layers_of).items():
+        numbered = [(number, case.name) for number, case in cases]
+        for path, content in _files(bundle, name, numbered, layers or bool(layers_of), layers_of).items():
             place = draft / safe_relative(path, str(out))
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -145,7 +145,7 @@ def recorded_files(
             stem, value = f"inputs/{number}.{place}", values[tensor.name]
             raw = raw_bytes(value)
             files |= {f"{stem}.npy": npy_bytes(value), f"{stem}.bin": raw} if headers else {f"{stem}.bin": raw}
-            told: FedTensor = {
+            about: FedTensor = {
                 "name": tensor.name,
                 "native": native,
                 "dtype": value.dtype.name,
@@ -153,13 +153,13 @@ def recorded_files(
                 "bin": f"{stem}.bin",
                 "sha256": sha256_bytes(raw),
             }
-            fed.append({**told, "npy": f"{stem}.npy"} if headers else told)
+            fed.append({**about, "npy": f"{stem}.npy"} if headers else about)
         selected.append({"number": number, "name": case, "inputs": fed})
     return files, selected
 
 
 def about_kit(manifest: Manifest, name: str, part: Part) -> dict[str, object]:
-    """What kit.json says: the bundle, the variant, its inputs, and the part that its program runs."""
+    """Describe, as kit.json does, the bundle, the variant, its inputs, and the part that its program runs."""
     variant = manifest.variants[name]
     return {
         "schema": 1,
@@ -197,11 +197,11 @@ def layer_files(
 
 
 def _named_case(selected: Sequence[KitCase], wanted: str) -> KitCase:
-    found = {str(case["name"]): case for case in selected}
-    if wanted not in found:
-        hint = did_you_mean(wanted, dict.fromkeys(found))
+    by_name = {str(case["name"]): case for case in selected}
+    if wanted not in by_name:
+        hint = did_you_mean(wanted, dict.fromkeys(by_name))
         raise UsageError(f"the kit has no case '{wanted}'", where="--layers-of", hint=hint)
-    return found[wanted]
+    return by_name[wanted]
 
 
 def layer_case(selected: Sequence[KitCase]) -> KitCase:

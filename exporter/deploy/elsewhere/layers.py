@@ -93,8 +93,8 @@ def answered(folder: Path, selected: Sequence[tuple[int, GoldenCase]], first: st
     place = folder / FOLDER
     names = [path.name for path in place.iterdir()] if place.is_dir() and not place.is_symlink() else []
     numbers = {name.partition(".")[0] for name in names}
-    found = [case for case in selected if str(case[0]) in numbers]
-    return min(found, key=lambda case: (case[1].name != first, case[0]), default=None)
+    answered = [case for case in selected if str(case[0]) in numbers]
+    return min(answered, key=lambda case: (case[1].name != first, case[0]), default=None)
 
 
 def judge_layers(

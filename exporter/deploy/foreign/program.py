@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
-from typing import Any
 
 from exporter.base.errors import EnvironmentLacks, ModelError
 from exporter.deploy.handoff.program import ProgramAnswer, ProgramRequest, execute
@@ -65,14 +64,14 @@ class Program:
         return answer.output
 
     def _refuse(self, answer: ProgramAnswer, does: str) -> None:
-        said = _last(answer.errors, 3) or _last(answer.output, 3) or "no message"
+        last_words = _last(answer.errors, 3) or _last(answer.output, 3) or "no message"
         if answer.status == NOT_INSTALLED:
-            raise EnvironmentLacks(f"is not installed: {_last(said)}", where=self.name, hint=self.cure)
+            raise EnvironmentLacks(f"is not installed: {_last(last_words)}", where=self.name, hint=self.cure)
         if answer.status < 0:
-            said = f"it was ended by {Signals(-answer.status).name}; it said last: {said}"
-        raise ModelError(f"{self.name} fails where it {does}: {said}", where=self.name, hint=_OTHER)
+            last_words = f"it was ended by {Signals(-answer.status).name}; it said last: {last_words}"
+        raise ModelError(f"{self.name} fails where it {does}: {last_words}", where=self.name, hint=_OTHER)
 
-    def _object(self, output: str) -> Mapping[str, Any]:
+    def _object(self, output: str) -> Mapping[str, object]:
         """The object in the last line; raises ModelError where there is none."""
         try:
             return dict(json.loads(_last(output)))

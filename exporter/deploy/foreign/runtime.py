@@ -71,15 +71,15 @@ class ForeignRuntime(Target):
                 (place / name).parent.mkdir(exist_ok=True)
                 shutil.copyfile(path, place / name)
             source = place / "source" / chosen.program.name
-            made, main = self._converted(program, source, place / "model", plan, selected)
-        files |= {f"model/{name}": content for name, content in made.items()}
+            converted, main = self._converted(program, source, place / "model", plan, selected)
+        files |= {f"model/{name}": content for name, content in converted.items()}
         part: Part = {
             "model": f"model/{main}", "answers": ANSWERS, "cases": selected, "outputs": outputs_of(manifest, variant)
         }  # fmt: skip
         about = about_kit(manifest, chosen.name, part)
-        more, told = self.beside(chosen, plan)
+        more, facts = self.beside(chosen, plan)
         files |= more
-        files["kit.json"] = readable_json({**about, "runtime": self._told(plan), **told})
+        files["kit.json"] = readable_json({**about, "runtime": self._told(plan), **facts})
         return files
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
@@ -99,7 +99,7 @@ class ForeignRuntime(Target):
         return Proof(True, f"{engine} on this CPU, {plan.precision}: {said_of(report)}", partial=plan.partial)
 
     def planned(self, chosen: Chosen) -> Plan:
-        """What is asked of the runtime.
+        """Plan what is asked of the runtime.
 
         Raises:
             UsageError: it does not compute in this precision, or no recorded case has the sizes.
@@ -131,8 +131,8 @@ class ForeignRuntime(Target):
         python = str(chosen.device.using or sys.executable)
         if not os.access(python, os.X_OK) or Path(python).is_dir():
             raise UsageError("is no program", where=f"--using {python}", hint="name a Python, as venv/bin/python")
-        asked = " ".join(self.requirements)
-        cure = f"install it with pip install {asked}; or name another environment's with --using PATH/bin/python"
+        packages = " ".join(self.requirements)
+        cure = f"install it with pip install {packages}; or name another environment's with --using PATH/bin/python"
         return Program(self.title, (python, "-s", "-E", "-B", str(folder / "run.py")), limits, cure)
 
     def beside(self, chosen: Chosen, plan: Plan) -> tuple[dict[str, bytes], dict[str, object]]:
@@ -141,7 +141,7 @@ class ForeignRuntime(Target):
         return {}, {}
 
     def _program(self, folder: Path, chosen: Chosen, limits: Limits) -> Program:
-        """What runs the programs of a folder, which are written there where they are not."""
+        """Return what runs the programs of a folder, which are written there where they are not."""
         for name, content in self.programs(chosen).items():
             path = folder / name
             if not path.exists():
@@ -165,7 +165,7 @@ class ForeignRuntime(Target):
         return {"name": self.title, "precision": plan.precision, "sizes": dict(plan.wanted.sizes or {})}
 
     def _answered_layers(self, chosen: Chosen, place: Path, plan: Plan) -> bool:
-        """Whether the runtime also gives what lies inside, so that the operator can be named that errs by itself."""
+        """Return whether the runtime gives the values inside too, so that the operator that errs can be named."""
         kit = place / "layers"
         (kit / "layers").mkdir(parents=True)
         cases = [(number, case.name) for number, case in selected_of(chosen.manifest.cases, plan.wanted)]
@@ -176,13 +176,13 @@ class ForeignRuntime(Target):
             (kit / name).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
         program = self._program(kit, chosen, chosen.limits)
         try:
-            made, main = self._converted(program, kit / part["model"], kit / "model", plan, part["cases"])
+            converted, main = self._converted(program, kit / part["model"], kit / "model", plan, part["cases"])
             about = {"layers": {**part, "model": f"model/{main}"}, "runtime": self._told(plan)}
             write_json(kit / "kit.json", about)
             program.run(place, "shows its layers", "--layers", "--kit", str(kit), "--out", str(place / ANSWERS))
         except ModelError:  # what refuses only so many outputs: then the answers alone have to speak
             return False
-        return bool(made)
+        return bool(converted)
 
 
 def refusal(report: Report, engine: str) -> ModelError:
@@ -197,7 +197,7 @@ def refusal(report: Report, engine: str) -> ModelError:
 
 
 def _cure(report: Report) -> str:
-    """What to do where a runtime computes something else; nothing is left of it to look into."""
+    """Suggest what to do where a runtime computes something else; nothing is left of it to look into."""
     if any(blame.reason.startswith("likely cause: reduced precision:") for blame in report.blames):
         return "give --precision fp16, if what it computes is near enough; or choose another target"
     return "choose another target; exporter kit BUNDLE --layers asks the runtime for every value inside"
@@ -207,12 +207,12 @@ def said_of(report: Report) -> str:
     """How many cases were run, and by how much the worst of them errs."""
     proofs = [proof for claim, proof in report.rows() if claim.case]
     cases = len({claim.case for claim in report.verdict.plan if claim.case})
-    told = "1 recorded case" if cases == 1 else f"{cases} recorded cases"
+    counted = "1 recorded case" if cases == 1 else f"{cases} recorded cases"
     ratios = [proof.metrics["error_ratio"] for proof in proofs if "error_ratio" in proof.metrics]
     if ratios:
-        return f"{told}, largest error ratio {max(ratios):.2g} of {report.budget:g}"
+        return f"{counted}, largest error ratio {max(ratios):.2g} of {report.budget:g}"
     levels = [proof.metrics["snr_db"] for _, proof in report.rows() if "snr_db" in proof.metrics]
-    return f"{told}, signal-to-noise ratio {min(levels):.0f} dB" if levels else told
+    return f"{counted}, signal-to-noise ratio {min(levels):.0f} dB" if levels else counted
 
 
 def _source(name: str) -> bytes:

@@ -61,7 +61,7 @@ def execute(request: ProgramRequest) -> ProgramAnswer:
 
 
 def _be_alone() -> None:
-    """Where it is refused (no Linux, or user namespaces are shut), the program runs all the same.
+    """Cut it off from the network; where that is refused (no Linux, no user namespaces), it runs all the same.
 
     Hash tables of absl are seeded by an address (ONNX Runtime 1.31), so what they list would be in another order.
     """

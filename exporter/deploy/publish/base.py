@@ -103,7 +103,7 @@ def publish(folder: Path, to: str, target: Target) -> Published:
 
 
 def _stays(bundle: Bundle, target: Target) -> str:
-    """Why no alias may move to a bundle; empty where it passed, and its report says so too."""
+    """Say why no alias may move to a bundle; empty where it passed, and its report says so too."""
     if bundle.manifest.verdict == "passed_with_waivers" and not target.accepts_waivers:
         return "it passed with waivers, which nobody here accepted"
     return unfit(bundle)
@@ -116,7 +116,7 @@ def fetched(reference: str, store: str) -> Iterator[Path]:
     Raises:
         UsageError, BundleError, EnvironmentLacks: as :meth:`Publisher.fetch`.
     """
-    publisher = next((one for _, one in PUBLISHERS.all() if reference.startswith(one.scheme)), None)
+    publisher = next((known for _, known in PUBLISHERS.all() if reference.startswith(known.scheme)), None)
     if publisher is None:
         raise UsageError("names no bundle in a registry", where=reference, hint="write it as in models:/NAME@ALIAS")
     with scratch() as place:
@@ -140,9 +140,9 @@ def example(bundle: Bundle) -> Mapping[str, object] | None:
 
 
 def lineage(bundle: Bundle) -> dict[str, str]:
-    """Where a bundle comes from, in words by dotted keys: code, weights, recipe, toolchain."""
+    """Tell where a bundle comes from, in words by dotted keys: code, weights, recipe, toolchain."""
     about, origin = bundle.manifest, bundle.manifest.provenance
-    told = {
+    facts = {
         "name": about.name,
         "version": about.version,
         "digest": about.digest,
@@ -156,4 +156,4 @@ def lineage(bundle: Bundle) -> dict[str, str]:
         "training.seed": origin.get("training", {}).get("seed"),
         "packages": json.dumps(origin.get("packages", {}), sort_keys=True),
     }
-    return {key: str(value) for key, value in told.items() if value is not None}
+    return {key: str(value) for key, value in facts.items() if value is not None}

@@ -6,11 +6,14 @@ import contextlib
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import ExporterError, ModelError
 from exporter.export.sources.recorded import noted_place
 from exporter.paddle.user_line import error_line, quoted_line
+
+if TYPE_CHECKING:
+    import paddle
 
 #: C++ parsers of the operators that were sunk in Paddle 3.2 say this of a legacy program's variables.
 _SUNK = re.compile(r"(\w+)\(\): argument (?:'\w+' )?\(position \d+\) must be Value, but got (?:Variable|None)")
@@ -59,7 +62,7 @@ def operator_line(static: Any, name: str, turn: int, count: int) -> str:
     return quoted_line("\n".join(chosen[0].callstack)) if chosen else ""
 
 
-def operator_lines(static: Any) -> list[tuple[str, str]]:
+def operator_lines(static: paddle.nn.Layer) -> list[tuple[str, str]]:
     """The name of each operator in the main block of a traced layer, in its order, with the line of the model's code.
 
     Of a network that Paddle brings along that is a line of Paddle's `vision/models`.

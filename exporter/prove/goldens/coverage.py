@@ -78,7 +78,7 @@ class _Seen:
     """What is known of one code object: the steps that it took, and the values in its conditions, case by case."""
 
     function: Function
-    globals: Mapping[str, Any]
+    globals: Mapping[str, object]
     inputs: frozenset[str]
     sides: Sides
     steps: set[Step] = field(default_factory=set)

@@ -26,13 +26,13 @@ def lines_of(source: SourceModel, program: Path, setting: Setting) -> Mapping[st
         return {}
     block = read_operators(program)
     operators = list(computed(block))
-    found: dict[str, tuple[str, str]] = {}
+    lines: dict[str, tuple[str, str]] = {}
     for index, place in placed(answer.places, operators).items():
-        found[f"operator {index}"] = (place.sublayer, place.line)
+        lines[f"operator {index}"] = (place.sublayer, place.line)
     for operator in operators:
-        if (known := found.get(f"operator {operator.index}")) is not None:
-            found |= {f"%{result.id}": known for result in operator.results}
+        if (known := lines.get(f"operator {operator.index}")) is not None:
+            lines |= {f"%{result.id}": known for result in operator.results}
     for operator in block.operators:
-        if operator.name == "fetch" and (known := found.get(f"%{operator.operands[0]}")) is not None:
-            found[str(operator.attributes["name"])] = known
-    return found
+        if operator.name == "fetch" and (known := lines.get(f"%{operator.operands[0]}")) is not None:
+            lines[str(operator.attributes["name"])] = known
+    return lines

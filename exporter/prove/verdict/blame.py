@@ -56,7 +56,7 @@ class OperatorError:
     line: str = ""
 
     def wrong(self, allowed: float) -> bool:
-        """Whether it errs by itself more than is allowed."""
+        """Return whether it errs by itself more than is allowed."""
         return self.own is not None and self.own > allowed
 
 

@@ -59,6 +59,15 @@ class Unseeded(paddle.nn.Layer):
         return x * self.draw
 
 
+class Dense(paddle.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = paddle.nn.Linear(2, 300)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x)
+
+
 class Legacy(paddle.nn.Layer):
     """Dies while it is traced for `.pdmodel`."""
 
@@ -163,7 +172,9 @@ def test_what_is_made_of_a_large_file_gets_time_by_its_size(monkeypatch: pytest.
 
     monkeypatch.setattr(convert, "call", watched)
     monkeypatch.setattr(workers, "SECONDS_A_GIGABYTE", 1e10)  # 10 s for each byte
-    spec = spec_of(Unseeded, "onnx").model_copy(update={"precisions": {"fp16": PrecisionSettings()}})
+    spec = spec_of(Dense, "onnx").model_copy(
+        update={"precisions": {"fp32": PrecisionSettings(), "fp16": PrecisionSettings()}}
+    )
     convert_all(spec, None, tmp_path, Setting())
     written = sum(path.stat().st_size for path in (tmp_path / "onnx").iterdir())
     assert limits["export_traced"] == Setting().limits.seconds

@@ -5,9 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray]
+    #: Of each input its name, its shape and its dtype.
+    Shapes = list[tuple[str, list[int], str]]
 
 os.environ.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": ""})
 #: Which of the files that onnx2tf writes holds a precision; int8 is of the weights.
@@ -23,30 +31,30 @@ def version() -> str:
     return version_of("ai-edge-litert")
 
 
-def convert(onnx: Path, into: Path, how: Any) -> str:
+def convert(onnx: Path, into: Path, precision: str, shapes: Shapes) -> str:
     """Write `model.tflite`, whose inputs have the axes of the bundle: onnx2tf else moves channels to the end."""
     import onnx2tf
 
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls onnxsim
-    shapes, aside = how["shapes"], into / "aside"
+    aside = into / "aside"
     onnx2tf.convert(
         input_onnx_file_path=str(onnx),
         output_folder_path=str(aside),
         overwrite_input_shape=[f"{name}:{','.join(map(str, shape))}" for name, shape, _ in shapes],
         keep_shape_absolutely_input_names=[name for name, _, _ in shapes],
         copy_onnx_input_output_names_to_tflite=True,
-        output_dynamic_range_quantized_tflite=how["precision"] == "int8",
+        output_dynamic_range_quantized_tflite=precision == "int8",
         enable_rnn_unroll=True,  # else loops become operators that LiteRT's own runtime lacks
         non_verbose=True,
     )
-    (made,) = aside.glob(f"*{_FILES[how['precision']]}")
-    shutil.move(made, into / "model.tflite")
+    (model,) = aside.glob(f"*{_FILES[precision]}")
+    shutil.move(model, into / "model.tflite")
     shutil.rmtree(aside)
     return "model.tflite"
 
 
-def load(model: Path, part: Any, how: Any) -> Callable[[Any], Any]:
-    """What runs one case, by the kernels of LiteRT itself: XNNPACK would compute in another order."""
+def load(model: Path, names: list[str], natives: list[str], precision: str) -> Callable[[Arrays], Arrays]:
+    """Return what runs one case, by the kernels of LiteRT itself: XNNPACK would compute in another order."""
     import numpy as np
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
@@ -56,9 +64,8 @@ def load(model: Path, part: Any, how: Any) -> Callable[[Any], Any]:
     inputs = {_plain(about["name"]): about for about in interpreter.get_input_details()}
     details = interpreter.get_output_details()
     outputs = {_plain(about["name"]): about for about in details}
-    natives = [output["native"] for output in part["outputs"]]
 
-    def run(fed: Any) -> Any:
+    def run(fed: Arrays) -> Arrays:
         for name, value in fed.items():
             about = inputs[_plain(name)]
             interpreter.set_tensor(about["index"], np.ascontiguousarray(value.astype(about["dtype"])))

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray]
+    #: Of each input its name, its shape and its dtype.
+    Shapes = list[tuple[str, list[int], str]]
 
 _DRAWN = re.compile(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: How the converter is told a precision: of weights. The interpreter computes fp16 with `precision: low`.
@@ -19,7 +27,7 @@ def version() -> str:
     return str(MNN.version())
 
 
-def convert(onnx: Path, into: Path, how: Any) -> str:
+def convert(onnx: Path, into: Path, precision: str, shapes: Shapes) -> str:
     """Write `model.mnn`.
 
     The command `mnnconvert` of 3.6.1 installs a package for logging at its first run; the function behind it does not.
@@ -29,7 +37,7 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
 
     model = into / "model.mnn"
     words = ["mnnconvert", "-f", "ONNX", "--modelFile", str(onnx), "--MNNModel", str(model), "--bizCode", "exporter"]
-    _tools.mnnconvert([*words, *_OPTIONS[how["precision"]]])
+    _tools.mnnconvert([*words, *_OPTIONS[precision]])
     if not model.is_file():
         raise ValueError("the converter wrote no file")
     # Else the same model gave other bytes each time: MNN draws a name for it (3.6.1).
@@ -38,34 +46,30 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
     return model.name
 
 
-def load(model: Path, part: Any, how: Any) -> Callable[[Any], Any]:
-    """What runs one case."""
+def load(model: Path, names: list[str], natives: list[str], precision: str) -> Callable[[Arrays], Arrays]:
+    """Return what runs one case."""
     import MNN
     import numpy as np
 
-    natives = [output["native"] for output in part["outputs"]]
-    names = [tensor["native"] for tensor in part["cases"][0]["inputs"]]
-    precision = "low" if how["precision"] == "fp16" else "high"
-    manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": precision, "numThread": 1},))
+    kinds = {"i": MNN.expr.int, "f": MNN.expr.float}
+    level = "low" if precision == "fp16" else "high"
+    manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": level, "numThread": 1},))
     # Winograd's transforms of convolutions err as much as float16 does: off, unless speed was asked for by fp16.
-    if precision == "high":
+    if level == "high":
         manager.set_hint(3, 0)
     module = MNN.nn.load_module_from_file(str(model), names, natives, runtime_manager=manager)
 
-    def run(fed: Any) -> Any:
+    def run(fed: Arrays) -> Arrays:
         values = []
         for name in names:
             value = fed[name]
             value = value.astype("int32") if value.dtype.kind in "iub" else value.astype("float32")
-            values.append(MNN.expr.const(value, list(value.shape), MNN.expr.NCHW, _kind(value)))
+            values.append(MNN.expr.const(value, list(value.shape), MNN.expr.NCHW, kinds[value.dtype.kind]))
         outputs = module.onForward(values)
         got = [
             MNN.expr.convert(output, MNN.expr.NCHW) if output.data_format == MNN.expr.NC4HW4 else output
             for output in outputs
         ]
         return {native: np.array(output.read()) for native, output in zip(natives, got)}  # noqa: B905 - Python 3.8
-
-    def _kind(value: Any) -> Any:
-        return MNN.expr.int if value.dtype.kind == "i" else MNN.expr.float
 
     return run

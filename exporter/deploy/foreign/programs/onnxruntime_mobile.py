@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import onnxruntime
+
+    Arrays = Mapping[str, np.ndarray]
+    #: Of each input its name, its shape and its dtype.
+    Shapes = list[tuple[str, list[int], str]]
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # wheels for Linux send some from 1.29 on
 
@@ -17,11 +26,11 @@ def version() -> str:
     return str(onnxruntime.__version__)
 
 
-def convert(onnx: Path, into: Path, how: Any) -> str:
+def convert(onnx: Path, into: Path, precision: str, shapes: Shapes) -> str:
     """Write `model.ort` as ONNX Runtime's `convert_onnx_models_to_ort` does in its style `Fixed`, for any processor."""
     import onnxruntime
 
-    options = _options(onnxruntime)
+    options = _options()
     options.optimized_model_filepath = str(into / "model.ort")
     options.add_session_config_entry("session.save_model_format", "ORT")
     # Higher levels fuse into kernels of this machine's processor, such as the layout NCHWc.
@@ -30,20 +39,21 @@ def convert(onnx: Path, into: Path, how: Any) -> str:
     return "model.ort"
 
 
-def load(model: Path, part: Any, how: Any) -> Callable[[Any], Any]:
-    """What runs one case."""
+def load(model: Path, names: list[str], natives: list[str], precision: str) -> Callable[[Arrays], Arrays]:
+    """Return what runs one case."""
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(str(model), _options(onnxruntime), providers=["CPUExecutionProvider"])
-    natives = [output["native"] for output in part["outputs"]]
+    session = onnxruntime.InferenceSession(str(model), _options(), providers=["CPUExecutionProvider"])
 
-    def run(fed: Any) -> Any:
+    def run(fed: Arrays) -> Arrays:
         return dict(zip(natives, session.run(natives, fed)))  # noqa: B905 - Python 3.8
 
     return run
 
 
-def _options(onnxruntime: Any) -> Any:
+def _options() -> onnxruntime.SessionOptions:
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import cv2
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray]
+    #: Of each input its name, its shape and its dtype.
+    Shapes = list[tuple[str, list[int], str]]
 
 
 def version() -> str:
@@ -15,14 +24,14 @@ def version() -> str:
     return str(cv2.__version__)
 
 
-def convert(onnx: Path, into: Path, how: Any) -> str:
+def convert(onnx: Path, into: Path, precision: str, shapes: Shapes) -> str:
     """Copy the ONNX, which OpenCV reads itself, and have it read there."""
     shutil.copyfile(onnx, into / "model.onnx")
     _net(into / "model.onnx")
     return "model.onnx"
 
 
-def _net(model: Path) -> Any:
+def _net(model: Path) -> cv2.dnn.Net:
     import cv2
 
     # Else OpenCV 5 falls back to its older engine, or to ONNX Runtime, and it would be these that were tried.
@@ -33,17 +42,16 @@ def _net(model: Path) -> Any:
     return net
 
 
-def load(model: Path, part: Any, how: Any) -> Callable[[Any], Any]:
-    """What runs one case."""
+def load(model: Path, names: list[str], natives: list[str], precision: str) -> Callable[[Arrays], Arrays]:
+    """Return what runs one case."""
     import cv2
 
     cv2.setNumThreads(1)
     net = _net(model)
     if hasattr(net, "enableWinograd"):
         net.enableWinograd(False)
-    natives = [output["native"] for output in part["outputs"]]
 
-    def run(fed: Any) -> Any:
+    def run(fed: Arrays) -> Arrays:
         for name, value in fed.items():
             net.setInput(value, name)
         return dict(zip(natives, net.forward(natives)))  # noqa: B905 - Python 3.8

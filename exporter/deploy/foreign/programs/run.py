@@ -21,7 +21,13 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType, TracebackType
+
+    import numpy as np
 
 HERE = Path(__file__).resolve().parent
 
@@ -46,7 +52,7 @@ def main() -> int:
             return say({"version": engine.version()})
         if verb == "convert" and len(rest) == 2:
             how = json.loads((rest[1] / "how.json").read_text(encoding="utf-8"))
-            return say({"main": engine.convert(rest[0], rest[1], how)})
+            return say({"main": engine.convert(rest[0], rest[1], how["precision"], how["shapes"])})
         if verb == "answer":
             return answer(engine, options)
     except ImportError as error:
@@ -54,7 +60,7 @@ def main() -> int:
     return fail(2, "usage: python run.py [--out DIR]")
 
 
-def answer(engine: Any, options: Any) -> int:
+def answer(engine: ModuleType, options: argparse.Namespace) -> int:
     """Run every case, and write each output as bare numbers, and who computed them."""
     import numpy as np
 
@@ -63,7 +69,8 @@ def answer(engine: Any, options: Any) -> int:
     out = options.out / "layers" if options.layers else options.out
     out.mkdir(parents=True, exist_ok=True)
     natives = [output["native"] for output in part["outputs"]]
-    run = engine.load(options.kit / part["model"], part, kit["runtime"])
+    names = [tensor["native"] for tensor in part["cases"][0]["inputs"]]
+    run = engine.load(options.kit / part["model"], names, natives, kit["runtime"]["precision"])
     for case in part["cases"]:
         fed = {}
         for tensor in case["inputs"]:
@@ -71,9 +78,10 @@ def answer(engine: Any, options: Any) -> int:
             value = np.frombuffer(raw, np.dtype(tensor["dtype"]).newbyteorder("<"))
             fed[tensor["native"]] = value.astype(tensor["dtype"]).reshape(tensor["shape"])
         values = run(fed)
-        for place, native in enumerate(natives):
-            if values.get(native) is not None:
-                written(out / f"{case['number']}.{place}.npy", as_declared(values[native], part["outputs"][place]))
+        for place, output in enumerate(part["outputs"]):
+            if values.get(output["native"]) is not None:
+                value = as_declared(values[output["native"]], output["dtype"])
+                written(out / f"{case['number']}.{place}.npy", value)
     if not options.layers:
         about = {
             "engine": kit["runtime"]["name"],
@@ -89,17 +97,17 @@ def answer(engine: Any, options: Any) -> int:
     return 0
 
 
-def as_declared(value: Any, output: Any) -> Any:
+def as_declared(value: np.ndarray, dtype: str) -> np.ndarray:
     """The numbers in the dtype that the bundle has: runtimes without int64 and float64 give narrower ones."""
     import numpy as np
 
     value = np.asarray(value)
-    wanted = np.dtype(output["dtype"] or value.dtype)
+    wanted = np.dtype(dtype or value.dtype)
     same_kind = {"i": "iub", "u": "iub", "f": "f", "b": "iub"}.get(wanted.kind, "")
     return value.astype(wanted) if value.dtype != wanted and value.dtype.kind in same_kind else value
 
 
-def written(path: Path, value: Any) -> None:
+def written(path: Path, value: np.ndarray) -> None:
     """Write one answer as .npy."""
     import numpy as np
 
@@ -107,21 +115,21 @@ def written(path: Path, value: Any) -> None:
         np.lib.format.write_array(stream, np.asarray(value, order="C"), version=(1, 0), allow_pickle=False)
 
 
-def refuse(kind: Any, error: Any, trace: Any) -> None:
+def refuse(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End with what the runtime says, in one line; no traceback, which would be about this file."""
     del trace
     os._exit(fail(4, f"{kind.__name__}: {error}"))
 
 
 def user() -> str:
-    """Who runs it."""
+    """Return who runs it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
 
 
-def say(content: Any) -> int:
+def say(content: Mapping[str, object]) -> int:
     """Print one object as the last line."""
     sys.stdout.write("\n" + json.dumps(content) + "\n")
     return 0

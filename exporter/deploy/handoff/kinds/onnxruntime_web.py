@@ -53,20 +53,20 @@ answers of people whom you trust. A page of your own needs `runtime/` and `model
 
     def beside(self, chosen: Chosen, plan: Plan) -> tuple[dict[str, bytes], dict[str, object]]:
         files: dict[str, bytes] = {}
-        told: list[dict[str, object]] = []
+        listed: list[dict[str, object]] = []
         for number, case in selected_of(chosen.bundle.goldens(), plan.wanted):
             for place, expected in enumerate(_whole(case)):
                 if expected is None:
                     continue
                 name = f"expected/{number}.{place}.bin"
                 exact, unit = expected
-                told.append({"case": number, "output": place, "bin": name, "exact": exact, "unit": unit})
+                listed.append({"case": number, "output": place, "bin": name, "exact": exact, "unit": unit})
                 files[name] = _truth(case, place)
-        return files, {"expected": told, "budget": chosen.manifest.budget}
+        return files, {"expected": listed, "budget": chosen.manifest.budget}
 
 
 def _whole(case: GoldenCase) -> list[tuple[bool, list[float]] | None]:
-    """Of each output whether it is exact, and the unit of errors; None where it is not kept whole, or not judged."""
+    """Tell whether each output is exact, and the unit of errors; None where it is not kept whole, or not judged."""
     outputs = case.outputs.values()
     kept = [not output.gate and output.index is None and output.partial is None for output in outputs]
     return [(output.exact, list(output.unit)) if whole else None for output, whole in zip(outputs, kept, strict=True)]

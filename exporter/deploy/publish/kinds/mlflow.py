@@ -126,8 +126,8 @@ def _client(store: str) -> Iterator[MlflowClient]:
 def _same(client: MlflowClient, name: str, digest: str) -> ModelVersion | None:
     """The version that holds just this bundle already."""
     quoted = name.replace("'", "")  # MLflow's filters know no escape; another name finds nothing
-    found = [one for one in client.search_model_versions(f"name='{quoted}'") if one.name == name]
-    return next((one for one in found if one.tags.get(f"{_TAG}digest") == digest), None)
+    versions = [listed for listed in client.search_model_versions(f"name='{quoted}'") if listed.name == name]
+    return next((version for version in versions if version.tags.get(f"{_TAG}digest") == digest), None)
 
 
 def _added(client: MlflowClient, store: str, name: str, bundle: Bundle) -> str:
@@ -144,11 +144,11 @@ def _added(client: MlflowClient, store: str, name: str, bundle: Bundle) -> str:
         client.log_artifacts(number, str(bundle.folder.absolute()), _BUNDLE)
         if not any(model.name == name for model in client.search_registered_models(f"name='{name}'")):
             client.create_registered_model(name)
-        made = client.create_model_version(name, f"runs:/{number}/{_MODEL}", run_id=number, tags=tags)
+        version = client.create_model_version(name, f"runs:/{number}/{_MODEL}", run_id=number, tags=tags)
         status = "FINISHED"
     finally:
         client.set_terminated(number, status)
-    return str(made.version)
+    return str(version.version)
 
 
 def _experiment(client: MlflowClient, store: str) -> str:
@@ -178,8 +178,8 @@ def _describe(bundle: Bundle, run: str, into: Path) -> None:
         "model_uuid": uuid.uuid4().hex,
         "run_id": run,
         "signature": {
-            "inputs": _signature([TensorSpec(one.name, one.dtype, one.shape) for one in about.inputs]),
-            "outputs": _signature([TensorSpec(one.name, one.dtype, one.shape) for one in about.outputs]),
+            "inputs": _signature([TensorSpec(tensor.name, tensor.dtype, tensor.shape) for tensor in about.inputs]),
+            "outputs": _signature([TensorSpec(tensor.name, tensor.dtype, tensor.shape) for tensor in about.outputs]),
             "params": None,
         },
         "utc_time_created": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f"),
@@ -222,11 +222,11 @@ def _download(client: MlflowClient, run: str, into: Path, reference: str) -> Non
 
 def _listed(client: MlflowClient, run: str, folder: str) -> Iterator[tuple[str, int | None]]:
     """The files below a folder by their names in the bundle, with the sizes that the store says."""
-    for found in client.list_artifacts(run, folder):
-        if found.is_dir:
-            yield from _listed(client, run, found.path)
+    for entry in client.list_artifacts(run, folder):
+        if entry.is_dir:
+            yield from _listed(client, run, entry.path)
         else:
-            yield found.path.removeprefix(f"{_BUNDLE}/"), found.file_size
+            yield entry.path.removeprefix(f"{_BUNDLE}/"), entry.file_size
 
 
 def _take(
@@ -239,11 +239,11 @@ def _take(
 ) -> None:
     """Download one file; one of no known size may have as many bytes as a document of ours."""
     name, size = wanted
-    said = held.get(name)
+    stored = held.get(name)
     if name not in held:
         raise BundleError(f"{name} is not there", where=reference, hint=_HINT)
-    if said is not None and (said > MOST_BYTES if size is None else said != size):
-        raise BundleError(f"{name} has {said:,} bytes, which its manifest does not say", where=reference, hint=_HINT)
+    if stored is not None and (stored > MOST_BYTES if size is None else stored != size):
+        raise BundleError(f"{name} has {stored:,} bytes, which its manifest does not say", where=reference, hint=_HINT)
     with scratch() as place:
         came = Path(client.download_artifacts(run, f"{_BUNDLE}/{name}", str(place)))
         if came.is_symlink() or not came.resolve().is_relative_to(place.resolve()):

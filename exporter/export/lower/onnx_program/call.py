@@ -226,7 +226,7 @@ class Call:
         return self.operator.results[at].id in self._results_read
 
     def is_read_by(self, names: Collection[str], at: int = 0) -> bool:
-        """Whether an operator of one of these names reads a result."""
+        """Return whether an operator of one of these names reads a result."""
         return bool(set(self._results_read.get(self.operator.results[at].id, ())) & set(names))
 
     def unread(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class _Watch:
         return value if right is None else _tensor(right)
 
 
-def _tensor(value: Array) -> Any:
+def _tensor(value: Array) -> paddle.Tensor:
     import paddle
 
     return paddle.to_tensor(value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 from exporter.base.readers.program import Block, Operator, read_operators
 from exporter.engines.base import SourceModel
@@ -23,6 +23,9 @@ from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.root_cause.own.match import aligned
 from exporter.prove.root_cause.watch import short_path
+
+if TYPE_CHECKING:
+    import paddle
 
 _FORMATS: dict[str, Format] = {"pir": pir, "pdmodel": pdmodel}
 
@@ -84,7 +87,7 @@ def _written(source: SourceModel, form: str, into: Path) -> list[Place]:
         return _places(read_operators(into / plugin.model), traced.layer) if form == "pir" else []
 
 
-def _places(block: Block, static: Any) -> list[Place]:
+def _places(block: Block, static: paddle.nn.Layer) -> list[Place]:
     lines = operator_lines(static)
     operators = list(computed(block))
     held = {tensor.name: name for name, tensor in {**static.state_dict(), **dict(static.named_buffers())}.items()}

@@ -145,8 +145,8 @@ def _softmax(kind: str) -> Lowering:
         if kind == "LogSoftmax" or c.is_read_by(_TELL_SMALL):
             below = b.emit("Sub", x, b.reduce("ReduceMax", x, [axis], keep=True))
             x = b.emit("Max", below, _LEAST_POWER)
-        made = b.emit(kind, x, axis=axis)
-        return made if rank else b.reshape(made, [], [])
+        shares = b.emit(kind, x, axis=axis)
+        return shares if rank else b.reshape(shares, [], [])
 
     return lower
 

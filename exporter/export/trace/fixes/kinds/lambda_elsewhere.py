@@ -22,8 +22,8 @@ def _gated(self: Layer, x: Tensor) -> Tensor:
 
 
 def _called(self: Layer, x: Tensor) -> Tensor:
-    made = self.flat
-    return made(x)
+    call = self.flat
+    return call(x)
 
 
 def _closure() -> Value:
@@ -90,8 +90,8 @@ def _closed(make: Value, function: types.FunctionType) -> Value:
 
 
 def _parameters(node: ast.Lambda) -> tuple[str, ...]:
-    given = node.args
-    return tuple(part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    every = node.args
+    return tuple(part.arg for part in (*every.posonlyargs, *every.args, *every.kwonlyargs))
 
 
 def _names(node: ast.Lambda) -> set[str]:
