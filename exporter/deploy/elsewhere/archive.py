@@ -25,6 +25,6 @@ def answers_in(path: Path) -> Iterator[Path]:
         try:
             unpack_files(path, place)
         except BundleError as error:
-            hint = "send the answers.tar as it was saved, or the folder of answers"
+            hint = "give the answers.tar as it was saved, or the folder of answers"
             raise UsageError(f"is no archive of answers: {error.what}", where=str(path), hint=hint) from error
         yield place

@@ -208,7 +208,10 @@ def _of_onnx(request: OwnRequest, sound: _Program, places: Sequence[Place]) -> l
     plain, behind = _plain_values(request.file, sound.inputs)
     known = {name: number for name, number in numbers.items() if name in plain and number in values}
     if not known:
-        raise ModelError("the file names none of its values as the program does")
+        raise ModelError(
+            "the file names none of its values as the program does",
+            hint="export it again, by this version of exporter",
+        )
     right = Right(values, sound.exact(values, set(known.values())))
     nodes, anew = _computed_anew(
         request.file, {**sound.inputs, **{name: values[number] for name, number in known.items()}}
