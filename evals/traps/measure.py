@@ -5,6 +5,9 @@ Paddle, under a time limit: a fresh eager layer, called with the inputs in order
 in the predictor (new IR, passes and oneDNN off), fed the same. None and Python numbers count as outputs; rtol 1e-4,
 atol 1e-5 of the output's scale. It prints what disagrees with the labels and exits 1 if anything does; `--write`
 replaces the truths.
+
+With `--ours` the exporter's export is measured in the place of stock's, of the traps at whose line `check` says no more
+than a note; with `--write` the names of those that come out right are put into `kept.txt`: a note is all they need.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from typing import Any
 from evals.traps import corpus
 
 SECONDS = 60.0
+#: In a folder of cases: the traps that the exporter exports rightly, a name a line.
+KEPT = "kept.txt"
 
 
 def load(path: Path, alias: str) -> Any:
@@ -49,7 +54,7 @@ def reseed() -> None:
     paddle.seed(0)
 
 
-def measure(path: Path, say: Callable[..., None]) -> None:
+def measure(path: Path, say: Callable[..., None], ours: bool = False) -> None:
     """Run one case and say its truth; what kills this process is told by the last phase that was said."""
     import numpy as np
     import paddle
@@ -69,13 +74,11 @@ def measure(path: Path, say: Callable[..., None]) -> None:
     reseed()
     layer = module.make()
     layer.eval()
-    specs = [paddle.static.InputSpec(one["shape"], one["dtype"], one["name"]) for one in module.SPECS]
     reseed()
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "model")
         try:
-            static = paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
-            paddle.jit.save(static, prefix)
+            (write_ours if ours else write_stock)(layer, module.SPECS, prefix)
         except Exception as error:  # noqa: BLE001 - whatever an export raises is its truth
             return say(truth="export_fails", why=_short(error))
         say(phase="predictor")
@@ -95,11 +98,40 @@ def measure(path: Path, say: Callable[..., None]) -> None:
     return say(truth="clean", why="all outputs agree")
 
 
+def write_stock(layer: Any, declared: list[dict[str, Any]], prefix: str) -> None:
+    """Export as Paddle's guide says."""
+    import paddle
+
+    specs = [paddle.static.InputSpec(one["shape"], one["dtype"], one["name"]) for one in declared]
+    paddle.jit.save(paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True), prefix)
+
+
+def write_ours(layer: Any, declared: list[dict[str, Any]], prefix: str) -> None:
+    """Export as `exporter convert` does; each size that varies is a dim of its own."""
+    from exporter.base.tensors import TensorSpec
+    from exporter.export.lower.base import Wish
+    from exporter.export.lower.kinds.pir import plugin
+    from exporter.export.trace.fixes import fixes_in_force
+    from exporter.export.trace.traced import trace
+
+    specs = [
+        TensorSpec(
+            one["name"],
+            one["dtype"],
+            tuple(f"{one['name']}{axis}" if size in (None, -1) else size for axis, size in enumerate(one["shape"])),
+        )
+        for one in declared
+    ]
+    with fixes_in_force("pir"), plugin.session(None):
+        plugin.write(trace(layer, specs, None, {}), None, Path(prefix).parent, Wish())
+
+
 def predicted(prefix: str, specs: list[dict[str, Any]], feeds: list[tuple[Any, ...]]) -> list[list[Any]]:
     import numpy as np
     from paddle import inference
 
-    config = inference.Config(prefix + ".json", prefix + ".pdiparams")
+    stored = prefix + ".pdiparams"
+    config = inference.Config(prefix + ".json", stored if Path(stored).exists() else "")
     config.disable_gpu()
     config.disable_mkldnn()
     config.disable_glog_info()
@@ -126,7 +158,7 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {(lines or ['no message'])[-1]}"[:200]
 
 
-def in_fork(path: Path, seconds: float) -> dict[str, str]:
+def in_fork(path: Path, seconds: float, ours: bool = False) -> dict[str, str]:
     """The truth of one case, measured in a fork of this process."""
     handle, name = tempfile.mkstemp()
     os.close(handle)
@@ -144,7 +176,7 @@ def in_fork(path: Path, seconds: float) -> dict[str, str]:
         os.dup2(null, 1)
         os.dup2(null, 2)
         with contextlib.suppress(BaseException):
-            measure(path, say)
+            measure(path, say, ours)
         os._exit(0)
     end, status = time.monotonic() + seconds, None
     while status is None and time.monotonic() < end:
@@ -166,15 +198,34 @@ def in_fork(path: Path, seconds: float) -> dict[str, str]:
     return {"truth": "invalid", "why": f"ended in phase {phase}"}
 
 
+def measure_ours(folder: Path, write: bool) -> int:
+    """Print what becomes of each trap that `check` lets through; 0 where the exporter's export of all is right."""
+    from evals.traps.score import cases, labels
+
+    held = labels(folder)
+    traps = frozenset(name for name, case in held.items() if case.truth != "clean")
+    passed = sorted(case.name for case in cases(folder, names=traps) if not case.found)
+    truths = {name: in_fork(corpus.laid_out(folder, held[name]), SECONDS, ours=True) for name in passed}
+    for name, truth in truths.items():
+        print(f"{name:32} {truth['truth']:16} {truth['why']}", flush=True)
+    kept = [name for name, truth in truths.items() if truth["truth"] == "clean"]
+    if write:
+        (folder / KEPT).write_text("".join(f"{name}\n" for name in kept))
+    return 0 if len(kept) == len(truths) else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="only cases whose name holds this")
     parser.add_argument("--write", action="store_true", help="write the truths into the files")
+    parser.add_argument("--ours", action="store_true", help="measure the exporter's own export of what check misses")
     options = parser.parse_args()
     os.environ.update(OMP_NUM_THREADS="1", GLOG_minloglevel="3", CUDA_VISIBLE_DEVICES="")
     import paddle.inference  # noqa: F401 - before the forks, once
 
+    if options.ours:
+        return measure_ours(options.folder, options.write)
     measured, wrong = dict(corpus.read(options.folder)), 0
     for name, case in corpus.read(options.folder).items():
         if options.only in name:

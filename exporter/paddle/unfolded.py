@@ -33,7 +33,7 @@ def keep_unfolded(program: paddle.static.Program) -> None:
                 if not _is_folded(operator, folded):
                     continue
                 operands = operator.operands()
-                if _fails(operator) and operands and operands[0].source().shape:
+                if _fails(operator) and operands and _has_parts(operands[0].source()):
                     paddle.pir.set_insertion_point(operator)
                     operands[0].set_source(paddle.split(operands[0].source(), 1)[0])
                 else:
@@ -54,3 +54,8 @@ def _fails(operator: Value) -> bool:
     results = operator.results()
     unread = len(results) > 1 and any(result.initialized() and result.use_empty() for result in results)
     return unread or operator.name().endswith(_RESIZES)
+
+
+def _has_parts(value: Value) -> bool:
+    """Return whether it is a tensor with an axis; a list that grows in a loop is none, and is never folded."""
+    return bool(value.is_dense_tensor_type() and value.shape)

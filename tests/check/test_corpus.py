@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evals.traps import corpus, golden
+from evals.traps.measure import KEPT, in_fork
 from evals.traps.score import HERE, cases, labels
 
 FOLDERS = (HERE, HERE / "own")
@@ -20,11 +21,25 @@ def test_no_error_where_export_is_right(folder: Path, name: str) -> None:
 
 
 def test_traps_are_found_at_their_line() -> None:
-    wanted = {at: frozenset(name for name, label in labels(at).items() if label.truth != "clean") for at in FOLDERS}
+    """Those that the exporter exports rightly all the same need no more than a note."""
+    kept = {at: {*(at / KEPT).read_text().split()} for at in FOLDERS}
+    wanted = {
+        at: frozenset(name for name, label in labels(at).items() if label.truth != "clean" and name not in kept[at])
+        for at in FOLDERS
+    }
     traps = [case for at, names in wanted.items() for case in cases(at, names=names)]
     missed = [each.name for each in traps if not each.found]
     assert len(traps) >= 250
     assert len(missed) <= 0.05 * len(traps), missed
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_needs_no_more_than_a_note_is_exported_rightly(folder: Path) -> None:
+    """A sample; `python -m evals.traps.measure FOLDER --ours --write` measures all."""
+    held, kept = labels(folder), (folder / KEPT).read_text().split()
+    assert {*kept} <= {name for name, label in held.items() if label.truth != "clean"}
+    for name in kept[:: max(1, len(kept) // 4)]:
+        assert in_fork(corpus.laid_out(folder, held[name]), 60, ours=True)["truth"] == "clean", name
 
 
 def test_every_finding_is_as_recorded() -> None:

@@ -18,7 +18,7 @@ from evals.small.cells import Row
 
 TABLE = {f"{statement.family}.{statement.name}": statement for statement in statements()}
 #: Numbers whose networks are released in CI, those of a line together.
-SAMPLE = (range(6),)
+SAMPLE = ((0, 2, 4),)
 
 
 def _step(
@@ -143,7 +143,7 @@ def test_a_stored_network_is_read_back() -> None:
 
 
 @pytest.mark.parametrize("seeds", SAMPLE)
-def test_a_sample_has_no_hole_and_no_alarm(seeds: range, tmp_path: Path) -> None:
+def test_a_sample_has_no_hole_and_no_alarm(seeds: tuple[int, ...], tmp_path: Path) -> None:
     networks = [build(seed, dims_of(seeds[0])) for seed in seeds]
     truth = Truth(tmp_path, 1)
     try:

@@ -146,7 +146,7 @@ MADE = """name version model source args recipe checkpoint weights prune prune.f
     dims.NAME.multiple_of outputs formats engines precisions golden_mb seed device pipeline pipeline.samples
     pipeline.input pipeline.preprocess pipeline.preprocess.training pipeline.preprocess.deployment pipeline.postprocess
     pipeline.fold precisions.NAME.budget""".split()
-CLAIMED = """budget pipeline.tolerance precisions.NAME.budget.min_snr_db precisions.NAME.budget.min_top1
+CLAIMED = """budget determinism pipeline.tolerance precisions.NAME.budget.min_snr_db precisions.NAME.budget.min_top1
     precisions.NAME.budget.max_size precisions.NAME.budget.min_speedup.ratio
     precisions.NAME.budget.min_speedup.batch""".split()
 #: By the test that shows the refusal; `precision` by :meth:`Precision.refuse`, `model` by the spec's own validators.

@@ -27,12 +27,6 @@ def _weight(self: Layer, x: Tensor) -> Tensor:
     return x * power
 
 
-def _input(self: Layer, x: Tensor) -> Tensor:
-    while x.mean() < 9:
-        x = x * x + 1
-    return x
-
-
 def _swapped(self: Layer, x: Tensor) -> Tensor:
     low, high = x, x * x + 1
     while low.mean() < 9:
@@ -111,7 +105,6 @@ class WhileLoop(Fix):
         Example(_never_assigned_within, (("n", 4),), formats=("pir",)),
         Example(_growing, (("n", 4),), formats=("pir",)),
         Example(_weight, (("n", 4),), {"weight": _parameter}, ("pdmodel",)),
-        Example(_input, (("n", 4),), formats=("pdmodel",)),
         Example(_swapped, (("n", 4),), formats=("pdmodel",)),
         Example(_set_within, (("n", 4),), formats=("pdmodel",)),
     )
