@@ -195,9 +195,10 @@ def _key(*parts: str) -> str:
 
 def _difference(record: ReleaseRecord, spec: SpecContent, now: Facts, project: Project) -> str:
     """Why a release must be made anew; empty where it need not."""
-    if record.spec != spec:
-        names = sorted({*spec, *record.spec})
-        return f"`{next(name for name in names if record.spec.get(name) != spec.get(name))}` of the spec changed"
+    # A key that an older exporter did not know is as good as one that nobody gave.
+    names = sorted(name for name in {*spec, *record.spec} if record.spec.get(name) != spec.get(name))
+    if names:
+        return f"`{names[0]}` of the spec changed"
     if record.day and record.day != _today():
         return "its waivers are judged by the day"
     if (run := _best_run(spec)) not in ("", record.run):

@@ -423,6 +423,17 @@ def test_a_record_of_another_make_is_no_hit(place: Place) -> None:
         assert not isinstance(found, Kept), name
 
 
+def test_a_key_that_an_older_exporter_did_not_know_is_none_that_changed(place: Place) -> None:
+    store, (record,) = place.known.store, place.known.store.records(key_of(place))
+    key = key_of(place)
+    older = {name: value for name, value in record["spec"].items() if name != "determinism"}
+    assert len(older) < len(record["spec"])
+    shutil.rmtree(store.folder / "records" / key)
+    store.put(key, {"objects": {}} | record | {"spec": older}, [])
+    found = place.find()
+    assert isinstance(found, Kept) or "of the spec" not in found
+
+
 def key_of(place: Place) -> str:
     """The key of the one record that names a bundle; the others are answers of children."""
     folder = place.known.store.folder / "records"
