@@ -66,7 +66,7 @@ def report(rows: Sequence[Judged]) -> tuple[list[str], bool]:
     """Lines to print, and whether nothing of ours went wrong."""
     counts = Counter(row.verdict for row in rows)
     lines = [f"{len(rows)} networks: " + ", ".join(f"{number} {word}" for word, number in counts.most_common())]
-    internal = sum(row.row.get("exit") == 70 for row in rows)
+    internal = sum(row.internal for row in rows)
     lines.append(f"holes {counts[HOLE]}, internal errors {internal}, alarms {counts[ALARM]}, finds {counts[FIND]}")
     first: dict[str, int] = {}
     number: Counter[str] = Counter()

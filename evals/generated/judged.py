@@ -38,9 +38,14 @@ class Judged:
     short: str = ""
 
     @property
+    def internal(self) -> bool:
+        """Say whether the exporter ended by an error of its own."""
+        return self.row.get("exit") == _INTERNAL
+
+    @property
     def bad(self) -> bool:
-        """Whether it is ours to mend."""
-        return self.verdict in (HOLE, ALARM) or self.row.get("exit") == _INTERNAL
+        """Say whether it is ours to mend."""
+        return self.verdict in (HOLE, ALARM) or self.internal
 
 
 def judge(networks: Sequence[Network], folder: Path, truth: Truth) -> Iterator[Judged]:
