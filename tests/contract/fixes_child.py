@@ -35,8 +35,8 @@ FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
 Asked = tuple[Example, str, Collection[str]]
 #: Seconds of processor time: a program that never ends is a defect, too.
 LIMIT = 3
-#: Seconds of the clock in which a process that is not damaged has computed something, on any machine.
-ASLEEP = 60
+#: Seconds of the clock after which a process is damaged whose threads all slept, and computed nothing.
+ASLEEP = 5
 #: Of what a process says that ends, the last lines: Paddle names its C++ functions there.
 LINES = 30
 #: The rows of the runs, and the sizes of the other dims that vary.
@@ -110,9 +110,15 @@ def _written(read: int, pid: int) -> bytes:
                     return written
                 written += more
                 continue
-            if (ticks := _ticks(pid)) == before:
+            if (ticks := _ticks(pid)) == before and _sleeps(pid):
                 os.kill(pid, signal.SIGKILL)
             before = ticks
+
+
+def _sleeps(pid: int) -> bool:
+    """Whether no thread of a process computes, or waits for a processor or a disk (proc(5): state)."""
+    threads = Path(f"/proc/{pid}/task").glob("*/stat")
+    return all(thread.read_text().rpartition(")")[2].split()[0] == "S" for thread in threads)
 
 
 def _ticks(pid: int) -> int:

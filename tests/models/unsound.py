@@ -25,11 +25,6 @@ class Noisy(Mlp):
         return nn.functional.dropout(super().forward(x), 0.5, training=True)
 
 
-class PassThrough(Mlp):
-    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
-        return super().forward(x), x
-
-
 class Twice(Mlp):
     def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
         y = super().forward(x)
