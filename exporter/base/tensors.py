@@ -205,6 +205,18 @@ def recorded_inputs(golden: Path, case: str, names: Iterable[str]) -> dict[str, 
         return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}
 
 
+def recorded_truths(golden: Path, case: str) -> dict[str, Array]:
+    """The float64 truths of one case of a file of goldens, by output: whole, or the sample of it that is kept.
+
+    Raises:
+        UsageError, BundleError: as :func:`load`.
+    """
+    before = f"{case}/truth/"
+    with _opened(golden) as reader:
+        names = list(reader.keys())
+        return {name.removeprefix(before): reader.get_tensor(name) for name in names if name.startswith(before)}
+
+
 def refuse_long_header(path: Path) -> None:
     """Refuse a safetensors file whose header says that it is longer than any of ours, before it is parsed.
 

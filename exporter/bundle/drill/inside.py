@@ -12,29 +12,34 @@ from pathlib import Path
 
 from exporter.base.errors import BundleError
 from exporter.base.files import write_json
-from exporter.base.tensors import TensorMap, load
+from exporter.base.tensors import TensorMap, load, save_scratch
 from exporter.bundle.drill.requests import Subject
 from exporter.engines.base import Engine, EngineRefused, Runnable
 from exporter.engines.session import started
 from exporter.process.job import from_json, to_json
-from exporter.prove.root_cause.align import Observed, Place, Trace
+from exporter.prove.root_cause.align import FreshProgram, Observed, Place, Trace
 from exporter.prove.root_cause.locate import locate_inside
 from exporter.prove.root_cause.program import TAPS, tap_of
 from exporter.prove.root_cause.witness import Witness
 
 _OBSERVED = "observed.json"
+#: Of the program that was traced anew: what operators with constants make of values, and the values, if there are any.
+_DERIVED, _FRESH = "derived.json", "fresh.safetensors"
 
 
 def keep_witness(witness: Witness, folder: Path) -> None:
     """Write what `observe` did not leave in the folder itself, for children to read."""
     write_json(folder / _OBSERVED, to_json(Trace, witness.observed.trace))
+    write_json(folder / _DERIVED, witness.program.derived)
+    if witness.program.values is not None:
+        save_scratch(folder / _FRESH, witness.program.values)
 
 
 def _kept_witness(folder: Path) -> Witness:
     trace = from_json(Trace, json.loads((folder / _OBSERVED).read_bytes()))
-    fresh = folder / "fresh.safetensors"
-    observed = Observed(trace, load(folder / "values.safetensors"))
-    return Witness(observed, load(fresh) if fresh.is_file() else None, "")
+    fresh, derived = folder / _FRESH, json.loads((folder / _DERIVED).read_bytes())
+    program = FreshProgram(load(fresh) if fresh.is_file() else None, derived=derived)
+    return Witness(Observed(trace, load(folder / "values.safetensors")), lambda: program)
 
 
 class Inside:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from exporter.base.tensors import Array, digest, load_with_metadata
 from exporter.export.trace.pruned import KEY, read_plan
 from exporter.export.trace.shrink import shrink
 from exporter.paddle.audit import demand_known
+from exporter.paddle.memory import read_numbers
 from exporter.paddle.names import forget_parameter_names
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> N
     stores it, it may be scratch that nothing reads, and where it is read eager's outputs say so.
     """
     for name, tensor in layer.state_dict().items():
-        value = tensor.numpy()
+        value = read_numbers(tensor)
         # The least number of an array with NaN is NaN, and finding it takes no memory.
         with np.errstate(invalid="ignore"):
             holds_nan = value.dtype.kind == "f" and value.size and np.isnan(value.min())
@@ -159,18 +160,17 @@ def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
 
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
     """Every parameter and buffer by its structured name, as numpy; also buffers that no checkpoint holds."""
-    return dict(_held(layer))
+    return {name: tensor.numpy() for name, tensor in _held(layer).items()}
 
 
-def _held(layer: paddle.nn.Layer) -> Iterator[tuple[str, Array]]:
-    """Yield what :func:`parameters` gives, one after the other: each is a copy."""
+def _held(layer: paddle.nn.Layer) -> dict[str, paddle.Tensor]:
     held = {**layer.state_dict(), **dict(layer.named_buffers())}
-    yield from ((name, tensor.numpy()) for name, tensor in held.items() if tensor._is_initialized())
+    return {name: tensor for name, tensor in held.items() if tensor._is_initialized()}
 
 
 def digests(layer: paddle.nn.Layer) -> dict[str, str]:
     """The digest of every parameter and buffer (see :func:`exporter.base.tensors.digest`)."""
-    return {name: digest(value) for name, value in _held(layer)}
+    return {name: digest(read_numbers(tensor)) for name, tensor in _held(layer).items()}
 
 
 def _assign(layer: paddle.nn.Layer, tensors: Mapping[str, Array], checkpoint: str) -> None:

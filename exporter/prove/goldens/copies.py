@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exporter.base.tensors import Array
+from exporter.paddle.memory import shared_array
 
 if TYPE_CHECKING:
     import paddle
 
-#: So many numbers are moved at a time.
-_CHUNK = 1 << 20
+#: So many numbers are moved at a time: what it takes stays in the processor's cache.
+_CHUNK = 1 << 16
 #: One in so many numbers may be remembered as it was; of a chunk with more that do not move back the whole is kept.
 _FEW = 16
 
@@ -92,9 +93,8 @@ def moving(layer: paddle.nn.Layer, seed: int) -> Iterator[None]:
         yield
     finally:
         for parameter, step in steps:
-            numbers = parameter.numpy()
-            step.undo(numbers)
-            parameter.set_value(numbers)
+            with _written_over(parameter) as numbers:
+                step.undo(numbers)
 
 
 def _copied(layer: paddle.nn.Layer, shared: dict[int, Any]) -> paddle.nn.Layer:
@@ -173,10 +173,21 @@ def _move(layer: paddle.nn.Layer, seed: int) -> list[tuple[Any, _Step]]:
     generator = np.random.default_rng(seed)
     steps = []
     for parameter in layer.parameters():
-        numbers = parameter.numpy()
-        if moves(numbers):
-            step = _Step()
-            step.take(numbers, generator)
-            parameter.set_value(numbers)
-            steps.append((parameter, step))
+        with _written_over(parameter) as numbers:
+            if moves(numbers):
+                step = _Step()
+                step.take(numbers, generator)
+                steps.append((parameter, step))
     return steps
+
+
+@contextlib.contextmanager
+def _written_over(parameter: paddle.Tensor) -> Iterator[Array]:
+    """The numbers of a parameter, to be changed in their place; where NumPy has no way to it, in a copy."""
+    numbers = shared_array(parameter)
+    if numbers is not None:
+        yield numbers
+    else:
+        numbers = parameter.numpy()
+        yield numbers
+        parameter.set_value(numbers)

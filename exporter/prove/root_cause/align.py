@@ -89,14 +89,22 @@ class FirstOff:
 
 @dataclass(frozen=True)
 class Trace:
-    """The calls of the sublayers in one case, and what is known of each of their tensors by its key.
-
-    `derived` is what operators with constants make of values of a program that was traced anew, by their names there,
-    and `first_off` what is wrong in that program, if anything is.
-    """
+    """The calls of the sublayers in one case, and what is known of each of their tensors by its key."""
 
     calls: tuple[SublayerCall, ...]
     facts: Mapping[int, TensorFact]
+
+
+@dataclass(frozen=True)
+class FreshProgram:
+    """What a program that was traced anew puts out in one case: `values`, by their names there.
+
+    They are None where none could be traced, and `why_not` says why. `derived` is what operators with constants make of
+    values, and `first_off` what is wrong in the program, if anything is.
+    """
+
+    values: TensorMap | None = None
+    why_not: str = ""
     derived: MadeOf = field(default_factory=dict)
     first_off: FirstOff | None = None
 
@@ -170,8 +178,9 @@ class Shown:
 class Followed:
     """Tensors that a program hides, by what operators with constants make of them in a program that was traced anew."""
 
-    def __init__(self, observed: Observed, values: TensorMap, fresh: TensorMap, threshold: float) -> None:
-        self._observed, self._fresh, self._threshold = observed, fresh, threshold
+    def __init__(self, observed: Observed, values: TensorMap, fresh: FreshProgram, threshold: float) -> None:
+        self._observed, self._threshold = observed, threshold
+        self._fresh, self._derived = fresh.values or {}, fresh.derived
         self._by_look = _by_look(values.values())
 
     def __call__(self, key: int) -> float:
@@ -180,15 +189,13 @@ class Followed:
         same = [
             name
             for name, value in self._fresh.items()
-            if name in self._observed.trace.derived
-            and look(value) == look(truth)
-            and fact.off(truth, value) <= self._threshold
+            if name in self._derived and look(value) == look(truth) and fact.off(truth, value) <= self._threshold
         ]
         return min((self._made_of(name, fact.e_ref) for name in same), default=math.inf)
 
     def _made_of(self, name: str, e_ref: tuple[float, float]) -> float:
         """The worst of all that is made of a value: a fault of the value is in each of them."""
-        return max(self._distance(derived, name, e_ref) for derived in self._observed.trace.derived[name])
+        return max(self._distance(derived, name, e_ref) for derived in self._derived[name])
 
     def _distance(self, name: str, before: str, e_ref: tuple[float, float]) -> float:
         if name not in self._fresh:
@@ -197,7 +204,7 @@ class Followed:
         scaled = scaled_error(self._fresh[before], value, e_ref)
         ratios = [ratio(value, other, scaled) for other in self._by_look[look(value)]]
         off = min((one for one in ratios if not math.isnan(one)), default=math.inf)
-        if off <= self._threshold or name not in self._observed.trace.derived:
+        if off <= self._threshold or name not in self._derived:
             return off
         return min(off, self._made_of(name, scaled))
 

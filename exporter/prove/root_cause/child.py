@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from exporter.base.errors import ModelError
 from exporter.base.numbers.norms import FLOOR, FLOOR_64, error
 from exporter.base.readers.program import Block, Operator, read_operators
-from exporter.base.tensors import Array, TensorMap, recorded_inputs, save_scratch
+from exporter.base.tensors import Array, TensorMap, load, recorded_inputs, recorded_truths, save_scratch
 from exporter.engines.base import EngineRefused, Runnable, SourceModel
 from exporter.engines.paddle import border, call_layer
 from exporter.export.lower.base import Wish
@@ -27,14 +27,17 @@ from exporter.export.trace.traced import bind_inputs, trace
 from exporter.paddle.user_line import reported_to
 from exporter.process.job import job
 from exporter.process.workers import doing
+from exporter.prove.goldens.float64 import narrow_kernels
 from exporter.prove.goldens.oracle import Oracle, make_oracle
 from exporter.prove.root_cause.align import FirstOff, Observed, Shown, TensorFact, Trace, worst
-from exporter.prove.root_cause.constants import made_with_constants
+from exporter.prove.root_cause.constants import MadeOf, made_with_constants
 from exporter.prove.root_cause.locate import is_narrow
 from exporter.prove.root_cause.origin import Left, Lines, first_off, in_words
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.prove.root_cause.watch import Call, short_path, watching
 
+#: Two float64 runs of one computation differ by less of the largest value, by float32 inside by more.
+_SAME = 1e-11
 #: The program that is traced for comparison.
 _FRESH = "model.json"
 
@@ -50,19 +53,27 @@ class ObserveRequest:
 
 
 @dataclass(frozen=True)
-class ObserveAnswer:
-    """The calls and tensors of the source; `why_not_fresh` says why no program could be traced, empty where one was."""
+class TraceRequest:
+    """What to trace, as it was observed; `root` is the outermost call, whose tensors are in `values.safetensors`."""
 
-    trace: Trace
-    why_not_fresh: str
+    observed: ObserveRequest
+    root: Trace
+
+
+@dataclass(frozen=True)
+class TraceAnswer:
+    """What is known of a program traced anew; `why_not` says why there is none, empty where there is."""
+
+    why_not: str = ""
+    derived: MadeOf = field(default_factory=dict)
+    first_off: FirstOff | None = None
 
 
 @job
-def observe(request: ObserveRequest) -> ObserveAnswer:
-    """Run one case in eager, moved and float64 forms; write every sublayer's tensors, and those of a fresh program.
+def observe(request: ObserveRequest) -> Trace:
+    """Run one case in eager, moved and float64 forms; write every sublayer's tensors, return its calls and their e_ref.
 
-    `values.safetensors` holds `<key>/truth` and `<key>/eager`; `fresh.safetensors` what a program traced just now puts
-    out, if one can be traced. The answer lists the calls, and for each tensor its e_ref.
+    `values.safetensors` holds `<key>/truth` and `<key>/eager`.
 
     Raises:
         ModelError: the forms of the layer do not call the same sublayers, so nothing can be compared.
@@ -70,36 +81,47 @@ def observe(request: ObserveRequest) -> ObserveAnswer:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    source, into = request.source, request.into
+    source = request.source
     layer, order = _built(source)
     inputs = recorded_inputs(request.golden, request.case, order)
     doing("running the oracle")
     oracle = make_oracle(layer, order, source.outputs, source.seed, lean=True)
-    oracle.exactly(lambda run: run(inputs))  # it finds the ways in which this layer can be computed in float64
+    exact = _watch_exact(oracle, inputs, recorded_truths(request.golden, request.case))
     doing("watching sublayers")
-    watched = _watch_all(oracle, inputs)
+    watched = _watch_all(oracle, inputs, exact)
     tensors, facts = _collect(*watched)
     if any(value.dtype.name in ("float16", "float32") for value in inputs.values()):
         floor = FLOOR
     else:
         floor = FLOOR_64
     facts = {key: replace(fact, floor=floor) if fact.dtype == "float64" else fact for key, fact in facts.items()}
-    save_scratch(into / "values.safetensors", tensors)
-    told = Trace(tuple(call.described() for call in watched[0]), facts)
+    save_scratch(request.into / "values.safetensors", tensors)
+    return Trace(tuple(call.described() for call in watched[0]), facts)
+
+
+@job
+def trace_anew(request: TraceRequest) -> TraceAnswer:
+    """Trace a program of the source, and run the case; `fresh.safetensors` holds all that the program computes."""
+    doing("importing paddle")
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
+
+    asked = request.observed
+    layer, order = _built(asked.source)
+    inputs = recorded_inputs(asked.golden, asked.case, order)
     with _folders() as folders:
         try:
-            _trace_fresh(layer, source, folders)
-            del layer, oracle, watched  # of a large layer there is no room beside the program that is run below
+            _trace_fresh(layer, asked.source, folders)
+            del layer  # of a large layer there is no room beside the program that is run below
             gc.collect()
             values = _run_fresh(inputs, folders)
         except (ModelError, EngineRefused) as refusal:
-            return ObserveAnswer(told, str(refusal))
-        save_scratch(into / "fresh.safetensors", values)
+            return TraceAnswer(str(refusal))
+        save_scratch(asked.into / "fresh.safetensors", values)
         program = folders[0] / _FRESH
-        told = replace(told, derived=made_with_constants(program))
-        off = worst(Shown(Observed(told, tensors), values), told.calls[0].outputs)
-        first = _first_off(program, source, inputs, values) if is_narrow(off) else None
-        return ObserveAnswer(replace(told, first_off=first), "")
+        seen = Observed(request.root, load(asked.into / "values.safetensors"))
+        off = worst(Shown(seen, values), request.root.calls[0].outputs)
+        first = _first_off(program, asked.source, inputs, values) if is_narrow(off) else None
+        return TraceAnswer("", made_with_constants(program), first)
 
 
 def _built(source: SourceModel) -> tuple[Any, tuple[str, ...]]:
@@ -109,17 +131,47 @@ def _built(source: SourceModel) -> tuple[Any, tuple[str, ...]]:
     return layer, tuple(bound.name for bound in bind_inputs(layer, source.inputs))
 
 
-def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
+def _watch_exact(oracle: Oracle, inputs: TensorMap, truths: Mapping[str, Array]) -> list[Call] | None:
+    """The calls of the float64 run; None where there is no true one.
+
+    Where it gives the recorded truths it is as true as when they were recorded; else that is found out anew, which
+    takes several runs.
+    """
+    wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
+    with contextlib.suppress(EngineRefused), narrow_kernels() as narrow:
+        calls = _watch_way(oracle, wide)
+        if not narrow and _gives(calls[0].outputs, [truths[name] for name in oracle.outputs if name in truths]):
+            return calls
+    oracle.exactly(lambda run: run(inputs))
+    return _watch_way(oracle, wide) if oracle.ways else None
+
+
+def _watch_way(oracle: Oracle, inputs: TensorMap) -> list[Call]:
+    with oracle.ways[0].around:
+        return _watched(oracle.ways[0].layer(), oracle.order, inputs)
+
+
+def _gives(outputs: Sequence[Array], truths: Sequence[Array]) -> bool:
+    """Whether the float outputs are these truths, but for float64's own rounding."""
+    floats = [output for output in outputs if output.dtype == np.float64]
+    return (
+        bool(truths)
+        and [value.shape for value in floats] == [value.shape for value in truths]
+        and all(
+            np.isfinite(truth).all() and np.abs(value - truth).max(initial=0) <= _SAME * np.abs(truth).max(initial=0)
+            for value, truth in zip(floats, truths, strict=True)
+        )
+    )
+
+
+def _watch_all(
+    oracle: Oracle, inputs: TensorMap, exact: list[Call] | None
+) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
     """Eager's calls, those of the float64 run (None where it is not true), and those of all float32 runs."""
     runs = [_watched(oracle.eager, oracle.order, inputs)]
     for form in oracle.moved:
         with form.used() as moved:
             runs.append(_watched(moved, oracle.order, inputs))
-    exact = None
-    if oracle.ways:
-        wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
-        with oracle.ways[0].around:
-            exact = _watched(oracle.ways[0].layer(), oracle.order, wide)
     for other in [*runs[1:], *([exact] if exact else [])]:
         if [_shape(one) for one in other] != [_shape(one) for one in runs[0]]:
             raise ModelError(

@@ -176,7 +176,7 @@ def _no_answer(claim: Claim, evidence: Evidence) -> str:
 
 def _of_trace(claim: Claim, witness: Witness) -> Blame:
     """The code of the whole layer, with the line of what its program has wrong first."""
-    first, root = witness.observed.trace.first_off, witness.observed.calls[0]
+    first, root = witness.program.first_off, witness.observed.calls[0]
     return Blame(claim, "", "", path=".", kind=root.kind, line=first.line if first else "", own=True)
 
 
@@ -186,10 +186,10 @@ def _locate_program(
     try:
         if run.format != "source":
             values = program_values(search.bench, run, claim.case, search.setting)
-        elif witness.fresh is not None:
-            values = witness.fresh
+        elif witness.program.values is not None:
+            values = witness.program.values
         else:
-            return None, f"no program could be traced: {witness.why_not_fresh}", None
+            return None, f"no program could be traced: {witness.program.why_not}", None
     except NOT_HERE as error:
         return None, f"the program does not run with its intermediate values put out: {error}", None
     budget = search.bench.budget

@@ -24,7 +24,8 @@ def came_in_at(search: Search, run: Run, claim: Claim, witness: Witness) -> tupl
     others = _other_engines(search, run, claim)
     if right := [name for name, good in others.items() if good]:
         return "engine", f"{right[0]} computes the same file right"
-    traced = "a program traced just now is right" if witness.fresh is not None else "nothing could be traced to compare"
+    fresh = witness.program.values is not None
+    traced = "a program traced just now is right" if fresh else "nothing could be traced to compare"
     if others:
         return "lower", f"{traced}, and {' and '.join([run.engine, *others])} agree that this file computes it wrong"
     return "lower or engine", f"{traced}; no other engine here runs this file, so it or {run.engine} is wrong"
@@ -34,7 +35,7 @@ def traced_wrong(search: Search, run: Run, claim: Claim, witness: Witness) -> bo
     """Whether a program that is traced and in no file yet is wrong in the case: no engine is to blame for that."""
     if run.engine == "eager":
         return False
-    if witness.fresh is not None and not witness.sound(search.bench.budget):
+    if witness.program.values is not None and not witness.sound(search.bench.budget):
         return True
     static = replace(claim, format="source", precision="fp32", engine="static")
     evidence = search.verdict.evidence.get(static)
@@ -42,7 +43,7 @@ def traced_wrong(search: Search, run: Run, claim: Claim, witness: Witness) -> bo
 
 
 def _first_off(witness: Witness) -> str:
-    first = witness.observed.trace.first_off
+    first = witness.program.first_off
     return f"; what is off first is made by {first.operators}" if first else ""
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import BundleError, EnvironmentLacks, ModelError, UsageError
-from exporter.base.tensors import TensorMap, load
+from exporter.base.tensors import load, save_scratch
+from exporter.process.job import A, Job, Q
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.harness import Bench
-from exporter.prove.root_cause.align import Observed, Shown, worst
+from exporter.prove.root_cause.align import FreshProgram, Observed, Shown, Trace, worst
+
+if TYPE_CHECKING:
+    from exporter.prove.root_cause import child
 
 #: A source that does not run here, or an artifact that does not run with its intermediate values put out.
 NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
@@ -18,16 +25,20 @@ NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
 
 @dataclass(frozen=True)
 class Witness:
-    """One case as the source computes it, and what a program shows that was traced anew (None: there is none)."""
+    """One case as the source computes it, and how to trace a program anew that computes it."""
 
     observed: Observed
-    fresh: TensorMap | None
-    why_not_fresh: str
+    trace_anew: Callable[[], FreshProgram]
+
+    @cached_property
+    def program(self) -> FreshProgram:
+        """What a program shows that is traced when it is first asked for: that takes as long as an engine's run."""
+        return self.trace_anew()
 
     def sound(self, budget: float) -> bool:
         """Whether the program traced anew computes the case right."""
-        outputs = self.observed.calls[0].outputs
-        return self.fresh is not None and worst(Shown(self.observed, self.fresh), outputs) <= budget
+        values, outputs = self.program.values, self.observed.calls[0].outputs
+        return values is not None and worst(Shown(self.observed, values), outputs) <= budget
 
 
 @dataclass
@@ -60,14 +71,30 @@ def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:
 
     if bench.source is None:
         raise ModelError("the source is not at hand", hint="give it with --source")
-    answer = call(
-        child.observe,
-        child.ObserveRequest(bench.source, bench.golden, case, into),
-        setting.limits,
-        environment=SINGLE_THREAD,
-        imports=PADDLE,
-        on_event=setting.on_event,
-    )
-    observed = Observed(answer.trace, load(into / "values.safetensors"))
-    fresh = None if answer.why_not_fresh else load(into / "fresh.safetensors")
-    return Witness(observed, fresh, answer.why_not_fresh)
+    request = child.ObserveRequest(bench.source, bench.golden, case, into)
+    trace = _called(child.observe, request, setting)
+    observed = Observed(trace, load(into / "values.safetensors"))
+    return Witness(observed, partial(_trace_anew, request, observed, setting))
+
+
+def _trace_anew(request: child.ObserveRequest, observed: Observed, setting: Setting) -> FreshProgram:
+    """Trace a program of the source, and run the case with every value put out."""
+    from exporter.prove.root_cause import child
+
+    root = observed.calls[0]
+    keys = [key for key in (*root.inputs, *root.outputs) if key in observed.facts]
+    facts = {key: observed.facts[key] for key in keys}
+    with scratch() as folder:
+        ends = {name: value for name, value in observed.values.items() if int(name.partition("/")[0]) in facts}
+        save_scratch(folder / "values.safetensors", ends)
+        anew = child.TraceRequest(replace(request, into=folder), Trace((root,), facts))
+        try:
+            answer = _called(child.trace_anew, anew, setting)
+        except NOT_HERE as error:
+            return FreshProgram(why_not=str(error))
+        values = None if answer.why_not else load(folder / "fresh.safetensors")
+        return FreshProgram(values, answer.why_not, answer.derived, answer.first_off)
+
+
+def _called(work: Job[Q, A], request: Q, setting: Setting) -> A:
+    return call(work, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)

@@ -19,7 +19,7 @@ from exporter.export.lower.base import Artifact
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench
 from exporter.prove.proofs.kinds.sublayers import NOT_COMPARED, Look, plugin
-from exporter.prove.root_cause.align import Observed, SublayerCall, TensorFact, Trace
+from exporter.prove.root_cause.align import FreshProgram, Observed, SublayerCall, TensorFact, Trace
 from exporter.prove.root_cause.witness import Witness, Witnesses
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import ENGINES, Run
@@ -63,7 +63,7 @@ def witness(path: str = "first") -> Witness:
         SublayerCall(path, "", "net.py:7", 0, (0,), (1,)),
         SublayerCall("last", "", "net.py:8", 0, (1,), (2,)),
     )
-    return Witness(Observed(Trace(calls, facts), values), None, "nothing was traced anew")
+    return Witness(Observed(Trace(calls, facts), values), lambda: FreshProgram(why_not="nothing was traced anew"))
 
 
 def off(times: float = 1e-3) -> tuple[Array, Array]:

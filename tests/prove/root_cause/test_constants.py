@@ -19,8 +19,8 @@ from exporter.engines.base import Runnable, SourceModel
 from exporter.engines.kinds.onnxruntime import plugin as onnxruntime
 from exporter.export.lower.base import Wish
 from exporter.export.lower.child import Destination, ExportTracedRequest, LayerSource, export_traced
-from exporter.prove.root_cause.align import Observed, Place
-from exporter.prove.root_cause.child import ObserveRequest, observe
+from exporter.prove.root_cause.align import FreshProgram, Observed, Place
+from exporter.prove.root_cause.child import ObserveRequest, TraceRequest, observe, trace_anew
 from exporter.prove.root_cause.constants import scaled_error
 from exporter.prove.root_cause.locate import locate_inside
 from exporter.prove.root_cause.program import tap_of
@@ -125,10 +125,12 @@ def swept(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Runnable, Wit
     golden, into = tmp_path / "golden.safetensors", tmp_path / "observed"
     save_scratch(golden, {f"case/input/{name}": value for name, value in inputs.items()})
     into.mkdir()
-    answer = observe(ObserveRequest(source, golden, "case", into))
-    assert not answer.why_not_fresh
-    witness = Witness(Observed(answer.trace, load(into / "values.safetensors")), load(into / "fresh.safetensors"), "")
-    return artifact, witness, inputs
+    request = ObserveRequest(source, golden, "case", into)
+    trace = observe(request)
+    answer = trace_anew(TraceRequest(request, trace))
+    assert not answer.why_not
+    program = FreshProgram(load(into / "fresh.safetensors"), derived=answer.derived)
+    return artifact, Witness(Observed(trace, load(into / "values.safetensors")), lambda: program), inputs
 
 
 def test_a_right_file_is_right_inside(swept: tuple[Runnable, Witness, TensorMap], tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evals.finds.catalogue import FINDS
-from evals.finds.show import bundle_of
+from evals.finds.gate.catalogue import FINDS
+from evals.finds.gate.show import bundle_of
 from exporter.base.tensors import TensorSpec, load, save
 from exporter.engines.base import SourceModel
 from exporter.process.workers import Setting
@@ -132,7 +132,9 @@ def test_a_converters_mistake_is_blamed_on_the_lowering(tmp_path: Path) -> None:
     done = exporter("verify", bundle, "--json", *chosen, cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT)))
     assert done.code == 1, done.err
     (blame,) = done.json()["blame"]
-    assert (blame["path"], blame["class"]) == ("body", "LSTM") and blame["line"].startswith("evals/finds/networks.py:")
+    assert (blame["path"], blame["class"]) == ("body", "LSTM") and blame["line"].startswith(
+        "evals/finds/gate/networks.py:"
+    )
     assert blame["stage"] == "lower" and "traced just now is right" in blame["reason"]
     assert "There is no smaller part" in (tmp_path / blame["repro"] / "README.md").read_text()
 
@@ -167,8 +169,9 @@ def test_a_trace_that_takes_another_way_is_seen(
     model: str, path: str, own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     witness = observed(model, tmp_path, monkeypatch)
-    assert witness.fresh is not None and not witness.sound(4.0)
-    place, why_not = locate(witness, witness.fresh, 4.0)
+    fresh = witness.program.values
+    assert fresh is not None and not witness.sound(4.0)
+    place, why_not = locate(witness, fresh, 4.0)
     assert place is not None, why_not
     assert (witness.observed.calls[place.call].path, place.own) == (path, own)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from exporter.base.numbers.norms import FLOOR
+from exporter.prove.root_cause.align import FreshProgram
 from exporter.prove.root_cause.locate import locate, locate_inside
 from exporter.prove.root_cause.witness import Witness
 from tests.prove.root_cause.test_align import observed, shown
@@ -24,7 +25,7 @@ def test_an_output_that_was_judged_right_is_judged_as_mildly_as_a_sublayer(
     moved = truth + times * FLOOR * np.abs(truth).max() * np.sign(truth)
     values = shown(source, **{f"t{key}": moved.astype("float64")})
     values = {name: value.astype("float64") for name, value in values.items()}
-    witness = Witness(source, None, "not traced")
+    witness = Witness(source, lambda: FreshProgram(why_not="not traced"))
     place = locate_inside(witness, values, 4.0)
     assert (None if place is None else source.calls[place.call].path) == path
     if key == OUTPUT:

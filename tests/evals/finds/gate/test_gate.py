@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evals.finds.catalogue import FINDS
-from evals.finds.show import bundle_of, verified
+from evals.finds.gate.catalogue import FINDS
+from evals.finds.gate.show import bundle_of, verified
 from tests.sampling import slow
 
 #: Each stands for a kind: a mistake of a converter, a network that proves nothing.
@@ -25,7 +25,7 @@ def test_it_is_found_and_blamed(name: str, tmp_path: Path) -> None:
     assert (told["verdict"], done.code) == (find.verdict, find.code), done.err
     (blame,) = told["blame"]
     assert (blame["path"], blame["stage"]) == (find.path, find.stage), blame
-    assert "evals/finds/networks.py:" in blame["line"]
+    assert "evals/finds/gate/networks.py:" in blame["line"]
     assert set(find.notes) <= set(told["notes"])
     wrong = [one for one in told["checks"] if one["engine"] == find.engine and one["kind"] == "outputs"]
     assert wrong and {one["outcome"] for one in wrong} <= {"match", "mismatch", "inconclusive"}
