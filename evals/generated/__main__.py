@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -28,22 +29,28 @@ from evals.quiet_fork import quiet_fork
 from evals.small.__main__ import Truth, measured
 from evals.small.catalogue import SmallLayer
 
+#: Rarely a fork of a process that has imported Paddle waits for ever at a lock; a network takes a second.
+_SECONDS = 30
 
-def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]]) -> list[Network]:
-    """The networks of these numbers, in a fork: a number at which Paddle ends the process has none."""
+
+def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]], again: bool = True) -> list[Network]:
+    """The networks of these numbers, in a fork: a number at which Paddle ends the process, or hangs twice, has none."""
     with tempfile.TemporaryDirectory(prefix="generated-") as place:
         into = Path(place) / "networks"
 
         def work() -> None:
             with into.open("w") as file:
                 for seed in seeds:
+                    signal.alarm(_SECONDS)
                     print(json.dumps(asdict(build(seed, dims))), file=file, flush=True)
 
-        quiet_fork(work)
+        status = quiet_fork(work)
         lines = into.read_text().splitlines() if into.exists() else []
     networks = [read(json.loads(line)) for line in lines]
-    rest = seeds[len(networks) + 1 :]
-    return [*networks, *generated(rest, dims)] if rest else networks
+    hung = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+    once_more = hung and (again or bool(networks))
+    rest = seeds[len(networks) + (not once_more) :]
+    return [*networks, *generated(rest, dims, again=not hung)] if rest else networks
 
 
 def shortened(network: Network, kind: str, folder: Path, truth: Truth) -> str:

@@ -42,10 +42,16 @@ _INPUTS: tuple[tuple[str, tuple[int | str, ...], str], ...] = (
     ("float32", (5,), "normal"),
     ("float32", ("t", 6), "uniform(0.1,2)"),
     ("float32", ("b", 6, "t", 2), "uniform(-1,1)"),
+    ("float32", (2, 4, 6), "normal"),
+    ("float32", (1, 3, 8, 8), "normal"),
     ("float64", ("b", 6), "normal"),
+    ("float64", ("b", "t", 4), "normal"),
     ("int64", ("b", "t"), "integers(0,9)"),
     ("int64", ("b",), "integers(1,9)"),
     ("int32", ("b", 6), "integers(-9,9)"),
+    ("int32", ("b", "t", 4), "integers(-9,9)"),
+    ("int64", (4,), "integers(0,9)"),
+    ("uint8", ("b", 6), "integers(0,200)"),
     ("bool", ("b", "t"), "integers(0,2)"),
     ("bool", ("b", 6), "integers(0,2)"),
 )
@@ -85,8 +91,8 @@ def dims_of(seed: int) -> dict[str, tuple[int, int]]:
 class _Builder:
     def __init__(self, draw: random.Random, dims: dict[str, tuple[int, int]]) -> None:
         self.draw, self.dims = draw, dims
-        kinds = draw.choices(_INPUTS[:11], k=draw.choice((1, 1, 2, 2, 3))) + draw.choices(
-            _INPUTS[11:], k=draw.randint(0, 2)
+        kinds = draw.choices(_INPUTS[:_FLOATS], k=draw.choice((1, 1, 2, 2, 3))) + draw.choices(
+            _INPUTS[_FLOATS:], k=draw.choice((0, 1, 1, 2, 3))
         )
         self.inputs = tuple(Input(f"x{number}", *kind[:2], kind[2]) for number, kind in enumerate(kinds, 1))
         self.steps: list[Step] = []

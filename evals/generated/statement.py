@@ -25,16 +25,17 @@ _HOLE = re.compile(r"(\w+):(\w+)(?:\[(\d)(\+|-\d)?\])?(?:([~^])(\w+))?$")
 _DRAW = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|\$(\w+)")
 _NUMBERS = re.compile(r"(-?[\d.]+)\.\.(-?[\d.]+)$")
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "float": ("float32",),
+    "float": ("float32", "float64"),
     "double": ("float64",),
     "half": ("float16",),
-    "real": ("float32", "float64"),
+    "single": ("float32",),
+    "real": ("float16", "float32", "float64"),
     "int": ("int32", "int64"),
     "long": ("int64",),
     "bool": ("bool",),
     "complex": ("complex64",),
     "number": ("float32", "float64", "int32", "int64"),
-    "any": ("float32", "float64", "float16", "int32", "int64", "bool", "uint8"),
+    "any": ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "bool", "uint8"),
 }
 #: Sizes of a value in each of the sizings, axis by axis.
 Shapes = tuple[tuple[int, ...], ...]

@@ -45,6 +45,8 @@ NOT_FINITE = f"{SPREAD} (float64 is not finite)"
 #: Of one that holds more itself forms are lent: five copies, one of them in float64, would fill a machine.
 AFFORDABLE = 64_000_000
 
+#: The layer as it is, and its form in float64, among the forms that ran ahead.
+_EAGER, _EXACT = "eager", "float64"
 
 T = TypeVar("T")
 #: A form of the layer as a function of named inputs.
@@ -114,8 +116,8 @@ class Oracle:
     watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     #: The operators that chose between equal elements in the case that was asked last.
     tied: frozenset[str] = frozenset()
-    #: What copies gave before :meth:`ask`, by the copy (none is the one in float64) and the inputs.
-    _ahead: dict[tuple[_Form | None, str], dict[str, Array] | None] = field(default_factory=dict)
+    #: What forms gave before :meth:`ask`, by the form and the inputs.
+    _ahead: dict[tuple[_Form | str, str], dict[str, Array] | None] = field(default_factory=dict)
     #: Whether rows of the case that is asked may have no answer.
     _partial: bool = field(init=False)
 
@@ -123,24 +125,21 @@ class Oracle:
         """Run copies that share a place on all these inputs, so that each is made once, and not for every case."""
         if len({form.place for form in self.moved}) > 1:
             return
-        runs = {content(inputs): inputs for inputs in cases if self._answers(inputs)}
+        runs = {}
+        for inputs in cases:
+            with contextlib.suppress(EngineRefused):  # `ask` runs it again, and tells of the case
+                key = content(inputs)
+                self._ahead[_EAGER, key] = self.answer(inputs)
+                runs[key] = inputs
         tried = None
         while tried != self.ways:  # what a way gave that is found wanting later is no truth of any case
             tried = list(self.ways)
-            self._ahead |= {(None, key): self._exact(inputs) for key, inputs in runs.items()}
+            self._ahead |= {(_EXACT, key): self._exact(inputs) for key, inputs in runs.items()}
         for form in self.moved:
             with form.used() as layer:
                 for key, inputs in runs.items():
                     with contextlib.suppress(EngineRefused):  # `ask` runs it again, and tells of the case
                         self._ahead[form, key] = self._run(layer, inputs)
-
-    def _answers(self, inputs: TensorMap) -> bool:
-        """Return whether eager runs on these inputs."""
-        try:
-            self.answer(inputs)
-        except EngineRefused:
-            return False
-        return True
 
     def let_go(self) -> None:
         """Free the copies; each is made again when it is asked for."""
@@ -158,12 +157,12 @@ class Oracle:
         with self.watch(), checked_places(self.eager, inputs), choosing() as tied:
             eager = self._run(self.eager, inputs)
         self.tied = frozenset(tied)
-        again = self._run(self.eager, inputs)
+        key = content(inputs) if self._ahead else ""
+        again = self._ahead.pop((_EAGER, key), None) or self._run(self.eager, inputs)
         unstable = [name for name in eager if not same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
-        key = content(inputs) if self._ahead else ""
         moved = [self._ahead.pop((form, key), None) or self._used(form, inputs) for form in self.moved]
-        exact = self._ahead.pop((None, key)) if (None, key) in self._ahead else self._exact(inputs)
+        exact = self._ahead.pop((_EXACT, key)) if (_EXACT, key) in self._ahead else self._exact(inputs)
         others = moved if exact is None else [*moved, exact]
         shifting = {
             name for name, value in eager.items() if any(outputs[name].shape != value.shape for outputs in others)

@@ -18,7 +18,7 @@ from evals.small.cells import Row
 
 TABLE = {f"{statement.family}.{statement.name}": statement for statement in statements()}
 #: Numbers whose networks are released in CI, those of a line together.
-SAMPLE = ((0, 2, 4),)
+SAMPLE = ((0, 3, 5),)
 
 
 def _step(

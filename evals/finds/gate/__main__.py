@@ -1,4 +1,4 @@
-"""Real defects of stock engines and converters, each found by the gate: `python -m evals.finds NAME`.
+"""Real defects of stock engines and converters, each found by the gate: `python -m evals.finds.gate NAME`.
 
 The network is exported and verified as a user would, by the command line, and this ends as the gate does. Where a
 converter is to be judged, its own file takes the place of ours in the bundle, which is sealed again. Without a name,
@@ -12,13 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evals.finds.catalogue import FINDS
-from evals.finds.show import bundle_of, verified
+from evals.finds.gate.catalogue import FINDS
+from evals.finds.gate.show import bundle_of, verified
 
 
 def main() -> int:
     """Export, verify and print; the exit code is the gate's."""
-    parser = argparse.ArgumentParser(prog="python -m evals.finds", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m evals.finds.gate", description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="?", choices=sorted(FINDS))
     parser.add_argument("--json", action="store_true", help="print parity.json")
     options = parser.parse_args()

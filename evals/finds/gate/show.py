@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evals.finds.catalogue import Find
+from evals.finds.gate.catalogue import Find
 from tests.command import ROOT, Done, environment, exporter
 
 
@@ -13,7 +13,7 @@ def bundle_of(find: Find, into: Path) -> Path:
     inputs = [word for one in find.inputs for word in ("--input", one)]
     inputs += [word for one in find.dims for word in ("--dim", one)]
     inputs += [word for one in find.values for word in ("--values", one)]
-    model = f"evals.finds.networks:{find.model}"
+    model = f"evals.finds.gate.networks:{find.model}"
     writer = ("--set", "writer=paddle2onnx") if find.stock else ()
     made = _run(into, "convert", model, *inputs, "--formats", find.formats, *writer, "--out", into)
     assert made.code == 0, made.err

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Find:
-    """One defect: the network of `evals.finds.networks`, what stands on the command line, and the right verdict.
+    """One defect: the network of `evals.finds.gate.networks`, what stands on the command line, and the right verdict.
 
     `stock` says that paddle2onnx's own file is judged. `path` is the sublayer to blame, `stage` where it came in.
     """
