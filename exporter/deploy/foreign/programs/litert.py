@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import numpy as np
+    from ai_edge_litert.interpreter import Interpreter
 
     Arrays = Mapping[str, np.ndarray]
     #: Of each input its name, its shape and its dtype.
@@ -62,20 +63,28 @@ def load(model: Path, names: list[str], natives: list[str], precision: str) -> C
     interpreter = Interpreter(str(model), num_threads=1, experimental_op_resolver_type=kernels)
     interpreter.allocate_tensors()
     inputs = {_plain(about["name"]): about for about in interpreter.get_input_details()}
-    details = interpreter.get_output_details()
-    outputs = {_plain(about["name"]): about for about in details}
+    places = _outputs(interpreter, natives)
 
     def run(fed: Arrays) -> Arrays:
         for name, value in fed.items():
             about = inputs[_plain(name)]
             interpreter.set_tensor(about["index"], np.ascontiguousarray(value.astype(about["dtype"])))
         interpreter.invoke()
-        named = {native: outputs.get(_plain(native)) for native in natives}
-        if None in named.values() and len(details) == len(natives):
-            named = dict(zip(natives, details))  # noqa: B905 - Python 3.8
-        return {native: interpreter.get_tensor(about["index"]) for native, about in named.items() if about is not None}
+        return {native: interpreter.get_tensor(place) for native, place in places.items()}
 
     return run
+
+
+def _outputs(interpreter: Interpreter, natives: list[str]) -> dict[str, int]:
+    """The tensor of each output: the converter calls them `output_0` and so on, and lists them in another order."""
+    details = interpreter.get_output_details()
+    named = {_plain(about["name"]): about["index"] for about in details}
+    if all(_plain(native) in named for native in natives):
+        return {native: named[_plain(native)] for native in natives}
+    (signature,) = interpreter.get_signature_list()
+    by_key = interpreter.get_signature_runner(signature).get_output_details()
+    keys = [f"output_{place}" for place in range(len(natives))]
+    return {native: by_key[key]["index"] for native, key in zip(natives, keys) if key in by_key}  # noqa: B905 - Python 3.8
 
 
 def _plain(name: str) -> str:
