@@ -1,0 +1,41 @@
+"""paddle2onnx: log1p(1e-8) is 0
+
+tool: paddle2onnx
+shows: wrong
+needs: paddlepaddle paddle2onnx onnxruntime
+cause: paddle2onnx/mapper/activation/activation.cc (`Log1PMapper`) writes Log(x + 1), which is what `log1p` is there
+    to avoid.
+
+All digits of a small argument are lost. Nothing is said.
+"""
+
+import tempfile
+
+import numpy as np
+import onnxruntime
+import paddle
+import paddle2onnx
+
+
+class Net(paddle.nn.Layer):
+    def forward(self, x):
+        return paddle.log1p(x)
+
+
+paddle.seed(0)
+net = Net()
+net.eval()
+x = np.array([[1e-8, 1e-4]], "float32")
+expected = np.log1p(x.astype("float64"))
+print("expected by NumPy in float64:", expected.tolist())
+print("expected by eager:", net(paddle.to_tensor(x)).numpy().tolist())
+with tempfile.TemporaryDirectory() as folder:
+    spec = [paddle.static.InputSpec([None, 2], "float32", "x")]
+    paddle.jit.save(paddle.jit.to_static(net, input_spec=spec, full_graph=True), folder + "/net")
+    paddle2onnx.export(
+        folder + "/net.json", folder + "/net.pdiparams", folder + "/net.onnx", opset_version=17, optimize_tool="None"
+    )
+    session = onnxruntime.InferenceSession(folder + "/net.onnx", providers=["CPUExecutionProvider"])
+actual = session.run(None, {session.get_inputs()[0].name: x})[0]
+print("actual:", actual.tolist())
+assert np.allclose(actual, expected, rtol=1e-4, atol=0), "what paddle2onnx wrote is wrong"
