@@ -17,7 +17,7 @@ class Net(nn.Layer):
         self.conv = nn.Conv2D(3, 4, 1)
 
     def forward(self, x):
-        return self.conv(x * 2.0) / math.sqrt(x.shape[2])
+        return self.conv(x * 2.0) / math.atan(x.shape[2])
 """,
     "float32[None, None, 8]": """
 class Net(nn.Layer):
@@ -26,7 +26,7 @@ class Net(nn.Layer):
         self.fc = nn.Linear(8, 4)
 
     def forward(self, x):
-        return self.fc(x) / math.sqrt(x.shape[1])
+        return self.fc(x) / math.atan(x.shape[1])
 """,
     "int64[None, None]": """
 class Net(nn.Layer):
@@ -36,7 +36,7 @@ class Net(nn.Layer):
 
     def forward(self, x):
         b, t = x.shape
-        return self.emb(x) / math.sqrt(t)
+        return self.emb(x) / math.atan(t)
 """,
     "the constructor's arguments are its defaults": """
 class Net(nn.Layer):
@@ -67,7 +67,7 @@ class Net(nn.Layer):
 class Net(nn.Layer):
     def forward(self, x):
         b, t, c = x.shape
-        return x * (1.0 / math.sqrt(c))
+        return x * (1.0 / math.atan(c))
 """,
     "inputs that are declared": """
 from paddle.static import InputSpec
@@ -77,7 +77,7 @@ SPECS = [InputSpec([None, 4, 8], "float32")]
 
 class Net(nn.Layer):
     def forward(self, x):
-        return x * (1.0 / math.sqrt(x.shape[1]))
+        return x * (1.0 / math.atan(x.shape[1]))
 """,
 }
 

@@ -14,6 +14,8 @@ _TRUTH = {"any": "paddle.any of the stacked tensors", "all": "paddle.all of the 
 _NUMBERS = {"builtins.divmod": "`//` and `%`", "builtins.round": "paddle.round"}
 _SEARCHES = ("list.index", "list.count", "list.remove", "tuple.index", "tuple.count")
 _MATH_WELL = ("math.prod",)
+#: Those that the exporter has the program compute (exporter/export/trace/fixes/kinds/scalar_math.py).
+_COMPUTED = tuple(f"math.{name}" for name in ("sqrt", "exp", "log", "log2", "log10", "ceil", "floor"))
 
 
 class PythonFunction(Rule):
@@ -22,7 +24,8 @@ class PythonFunction(Rule):
     What:
         `max`, `min`, `sorted`, `any`, `all`, `divmod`, `round` or a function of `math` is given a tensor, or a
         dimension that varies; or a list is asked for the `index` of a tensor. `max` and `min` of dimensions and whole
-        numbers alone are a note: the exporter has the program compute them.
+        numbers alone, and `math.sqrt`, `exp`, `log`, `log2`, `log10`, `ceil` and `floor`, are a note: the exporter has
+        the program compute them.
 
     Why:
         Python compares or converts the values at once; in a trace they do not exist yet and the export fails. `int`,
@@ -90,6 +93,10 @@ class PythonFunction(Rule):
     def _math(self, fact: Called, name: str) -> Iterator[Diagnostic]:
         certain = any(map(only_tensor, fact.arguments))
         if certain or any(only_tensor(one) for each in fact.arguments for one in options(each)):
+            if fact.name in _COMPUTED:
+                message = f"stock Paddle cannot trace `{fact.name}` of a tensor, which the exporter's program computes"
+                yield self.at(fact.site, message, f"use paddle.{name} of the tensor", Severity.INFO)
+                return
             message = f"`{fact.name}` needs a number; while the model is traced there is only a tensor"
             cure = f"use paddle.{name} of `paddle.to_tensor(...)`, or of the tensor"
             yield self.at(fact.site, message, cure, None if certain else Severity.WARNING)
