@@ -134,6 +134,44 @@ def lifted() -> Iterator[None]:
             setattr(owner, name, old)
 
 
+@contextlib.contextmanager
+def boxes_decoded() -> Iterator[None]:
+    """Keep `box_coder` from its defects in float64, while this lasts (phi/kernels/cpu/box_coder_kernel.cc, 3.3.1).
+
+    Where priors and boxes are of two dtypes it finds that out inside its threads, which ends the process. Where
+    variances are a list, decoded boxes are off by several percent; as a tensor they are right.
+    """
+    from exporter.paddle.private import c_ops
+
+    old = c_ops.box_coder
+    c_ops.box_coder = _with_tensors(old)
+    try:
+        yield
+    finally:
+        c_ops.box_coder = old
+
+
+def _with_tensors(old: Any) -> Any:
+    """`box_coder`, which takes floats of one dtype, and in float64 a tensor of variances.
+
+    Raises:
+        TypeError: it is given floats of two dtypes.
+    """
+    import paddle
+
+    def coded(priors: Any, spread: Any, boxes: Any, *settings: Any) -> Any:
+        *how, variance = settings  # code type, normalized, axis
+        dtypes = sorted({_dtype(value.dtype) for value in (priors, spread, boxes) if value is not None})
+        if len(dtypes) > 1:
+            raise TypeError(f"box_coder takes no {' and '.join(dtypes)} together")
+        if variance and dtypes == ["float64"]:
+            row = np.asarray(variance, "float32").astype("float64")
+            spread, variance = paddle.to_tensor(np.tile(row, (priors.shape[0], 1))), []
+        return old(priors, spread, boxes, *how, variance)
+
+    return coded
+
+
 def raise_plain_tensors(layer: Any) -> Any:
     """Cast tensors that a layer keeps as plain attributes, or in lists of them, which `Layer.to` does not see."""
     for sublayer in layer.sublayers(include_self=True):

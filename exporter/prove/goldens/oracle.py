@@ -31,7 +31,14 @@ from exporter.engines.paddle import border, call_layer, named_arrays
 from exporter.paddle.choices import FIRST, LAST, choosing
 from exporter.prove.goldens.copies import lent_moved, lent_wide, moved, moves, moving, wide
 from exporter.prove.goldens.domain import checked_places
-from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
+from exporter.prove.goldens.float64 import (
+    FAKE,
+    boxes_decoded,
+    lifted,
+    narrow_kernels,
+    raise_plain_tensors,
+    second_difference,
+)
 from exporter.prove.goldens.positions import exact_positions
 from exporter.prove.goldens.truth import UNTOLD, Truth, measured, measured_in_part, same_bits, unmoved
 from exporter.prove.goldens.values import content
@@ -319,12 +326,12 @@ def make_oracle(
 def _ways(make: Callable[[], Any], place: _Place | None) -> list[_Way]:
     """The plain way to run in float64 what `make` gives, and the one in which casts are lifted."""
     return [
-        _Way(make, place or _Place(), name="float64", around=_Around(exact_positions)),
+        _Way(make, place or _Place(), name="float64", around=_Around(exact_positions, boxes_decoded)),
         _Way(
             lambda: raise_plain_tensors(make()),
             place or _Place(),
             name="float64 with casts lifted",
-            around=_Around(exact_positions, lifted),
+            around=_Around(exact_positions, boxes_decoded, lifted),
         ),
     ]
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from paddle.base import core
 
 from exporter.base.tensors import Array, TensorMap
-from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
+from exporter.prove.goldens.float64 import (
+    FAKE,
+    boxes_decoded,
+    lifted,
+    narrow_kernels,
+    raise_plain_tensors,
+    second_difference,
+)
 
 
 def net(depth: int, answer: float, inside: str) -> tuple[TensorMap, Callable[[TensorMap], TensorMap]]:
@@ -341,6 +348,25 @@ def test_it_is_over_when_something_fails_inside() -> None:
         assert paddle.to_tensor is not before[0] and paddle._C_ops.cast is not before[1]
         raise KeyError("a failure inside")
     assert (paddle.to_tensor, paddle._C_ops.cast, paddle._C_ops.full) == before
+
+
+def coded(priors: str, target: str) -> paddle.Tensor:
+    boxes = paddle.to_tensor([[0.1, 0.1, 0.5, 0.6], [0.2, 0.3, 0.8, 0.9]], dtype=priors)
+    wanted = paddle.full([3, 2, 4], 0.25, target)
+    return paddle.vision.ops.box_coder(boxes, [0.1, 0.1, 0.2, 0.2], wanted, "decode_center_size", axis=0)
+
+
+def test_boxes_are_decoded_in_float64_as_in_float32_or_refused_where_paddle_ends_the_process() -> None:
+    before, right = paddle._C_ops.box_coder, coded("float32", "float32")
+    assert np.abs(coded("float64", "float64").numpy() - right.numpy()).max() > 0.01, (
+        "Paddle is right here: leave it alone"
+    )
+    with boxes_decoded():
+        assert np.allclose(coded("float64", "float64").numpy(), right.numpy(), rtol=1e-5)
+        assert np.array_equal(coded("float32", "float32").numpy(), right.numpy())
+        with pytest.raises(TypeError, match="box_coder takes no float32 and float64 together"):
+            coded("float32", "float64")
+    assert paddle._C_ops.box_coder is before
 
 
 class Keeping(paddle.nn.Layer):

@@ -19,7 +19,7 @@ from exporter.engines.base import EngineRefused
 from exporter.prove.goldens import oracle as oracles
 from exporter.prove.goldens.copies import moved as moved_copy
 from exporter.prove.goldens.copies import wide
-from exporter.prove.goldens.float64 import lifted
+from exporter.prove.goldens.float64 import boxes_decoded, lifted
 from exporter.prove.goldens.oracle import Truth, _Around, _moved_inputs, make_oracle
 from exporter.prove.goldens.positions import exact_positions
 from exporter.prove.goldens.truth import UNTOLD, measured
@@ -224,8 +224,8 @@ def test_of_a_partial_case_the_rows_that_have_an_answer_are_measured(exact: bool
 def test_positions_are_exact_in_float64() -> None:
     """Such as those between which `interpolate` blends, which its kernel computes in float32."""
     plain, lifting = make_oracle(Weightless(), ("x",), ("y",), 0).ways
-    assert isinstance(plain.around, _Around) and plain.around._contexts == (exact_positions,)
-    assert isinstance(lifting.around, _Around) and lifting.around._contexts == (exact_positions, lifted)
+    assert isinstance(plain.around, _Around) and plain.around._contexts == (exact_positions, boxes_decoded)
+    assert isinstance(lifting.around, _Around) and lifting.around._contexts == (exact_positions, boxes_decoded, lifted)
 
 
 def _counted(make: Callable[[], Any], made: list[str], name: str) -> Any:
@@ -668,3 +668,19 @@ def test_every_form_with_moved_weights_is_a_run() -> None:
     assert len(answers) == len(made.moved) + len(made.further) > 3
     assert all(np.allclose(answer, plain, atol=1e-4) and (answer != plain).any() for answer in answers)
     made.try_out(normal(4, 64))
+
+
+class Priors(paddle.nn.Layer):
+    """Boxes relative to priors that stand in the code; in float64 Paddle ends the process at them."""
+
+    def forward(self, x: Any) -> Any:
+        priors = paddle.to_tensor([[0.1, 0.1, 0.5, 0.6], [0.2, 0.3, 0.8, 0.9]])
+        return paddle.vision.ops.box_coder(priors, [0.1, 0.1, 0.2, 0.2], x, "decode_center_size", axis=0)
+
+
+def test_constants_beside_inputs_in_float64_end_no_process() -> None:
+    inputs = {"x": np.random.default_rng(0).uniform(0.1, 1, (3, 2, 4)).astype("float32")}
+    _, truths, gate = make_oracle(Priors(), ("x",), ("y",), 0).ask(inputs)
+    assert truths["y"].method == "float64 with casts lifted"
+    assert truths["y"].e_ref_max < 1e-6
+    assert not gate
