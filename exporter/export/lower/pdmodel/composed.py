@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from exporter.paddle.in_place import now_means
-from exporter.paddle.refusal import cannot_lower
 
 
 def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -> tuple[Any, Any]:
@@ -24,9 +23,9 @@ def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -
         return paddle.assign(x), paddle.zeros([], "int64")
     along = axis[0] if axis else 0
     data = x if axis else paddle.flatten(x)
-    length = data.shape[along]
+    length: Any = data.shape[along]
     if length < 0:
-        raise cannot_lower("paddle.median", "the length of the axis is dynamic", "give that dim a fixed size")
+        length = paddle.shape(data)[along].reshape([1])
     ordered, order = paddle.sort(data, axis=along), paddle.argsort(data, axis=along)
     lower, upper = (length - 1) // 2, length // 2
     value = _at(ordered, lower, along)
@@ -84,9 +83,12 @@ def fill_(x: Any, value: Any) -> Any:
     return filled
 
 
-def _at(x: Any, index: int, axis: int) -> Any:
+def _at(x: Any, index: Any, axis: int) -> Any:
+    """The elements at a place of an axis, which stays; the place is a number, or computed by the program."""
     import paddle
 
+    if not isinstance(index, int):
+        return paddle.index_select(x, index, axis)
     return paddle.slice(x, [axis], [index], [index + 1])
 
 

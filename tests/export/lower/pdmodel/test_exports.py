@@ -113,6 +113,31 @@ def test_a_failed_export_does_not_poison_the_next(tmp_path):
         assert compare(expected, run(load(tmp_path), [x]))
 
 
+class _Middle(paddle.nn.Layer):
+    """The middle of an axis whose length is known when the program runs."""
+
+    def __init__(self, mode, keepdim):
+        super().__init__()
+        self.mode, self.keepdim = mode, keepdim
+
+    def forward(self, x):
+        value = paddle.median(x, axis=0, keepdim=self.keepdim, mode=self.mode)
+        return value if self.mode == "avg" else value[0] + value[1].astype("float32")
+
+
+@pytest.mark.parametrize("mode", ["avg", "min"])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_the_middle_of_an_axis_that_varies(mode, keepdim, tmp_path):
+    net = _Middle(mode, keepdim)
+    net.eval()
+    _save(net, tmp_path / "m")
+    predictor = load(tmp_path)
+    for rows in (1, 2, 3, 6):
+        x = np.random.default_rng(rows).standard_normal([rows, 4]).astype("float32")
+        x[-1, 0] = np.nan
+        assert compare([net(paddle.to_tensor(x)).numpy()], run(predictor, [x])), rows
+
+
 class _Buffered(paddle.nn.Layer):
     """As NeZha's attention: what is made of a buffer is a value, and no tensor to be stored."""
 
