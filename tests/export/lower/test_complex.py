@@ -58,6 +58,21 @@ class Chosen(paddle.nn.Layer):
         return paddle.as_real(chosen), paddle.as_real(padded), paddle.angle(z[..., 1:]), paddle.as_real(z**3)
 
 
+class Raised(paddle.nn.Layer):
+    """Powers by what is no whole number, by what the program computes, and by a complex number; of zero, too."""
+
+    def forward(self, x: Any) -> Any:
+        z = paddle.fft.rfft(x)
+        z = paddle.where(paddle.abs(z) > 1, z, paddle.zeros_like(z))
+        computed = paddle.complex(x.mean().abs() + 0.5, paddle.zeros([]))
+        sums = z**0.7 + z ** paddle.full_like(z, 1.5) + z**computed
+        return (
+            paddle.as_real(sums),
+            paddle.as_real(z**2.5),
+            paddle.as_real((z + 9) ** paddle.full([], 2 + 1j, "complex64")),
+        )
+
+
 class Controlled(paddle.nn.Layer):
     """Complex values that a branch gives and a loop carries."""
 
@@ -93,7 +108,7 @@ def onnx_of(layer: Any, folder: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(folder / "onnx/model.onnx", providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.parametrize("kind", [FourierLayer, Created, Chosen, Controlled])
+@pytest.mark.parametrize("kind", [FourierLayer, Created, Chosen, Raised, Controlled])
 def test_onnx_equals_eager(kind: type[Any], tmp_path: Path) -> None:
     layer = kind()
     session = onnx_of(layer, tmp_path)

@@ -71,15 +71,27 @@ def _matmul(c: Call) -> Pair:
 
 
 def _power(c: Call) -> Pair:
-    """By a whole number that is known, times itself."""
-    exponent = c.pair(1)
-    known = None if exponent.real.array is None else float(exponent.real.array.ravel()[0])
-    if exponent.real.rank or known is None or known not in range(1, 9):
-        raise c.refuse("a power of complex values is written for 1 to 8 alone")
-    base = made = c.pair(0)
-    for _ in range(int(known) - 1):
-        made = _times(c.b, made, base, lambda x, y: c.b.emit("Mul", x, y))
-    return made
+    """By a whole number that is known, times itself; else e to the exponent times the logarithm, and zero of zero."""
+    b, base, exponent = c.b, c.pair(0), c.pair(1)
+    if (known := _whole(exponent)) is not None:
+        made = base
+        for _ in range(known - 1):
+            made = _times(b, made, base, lambda x, y: b.emit("Mul", x, y))
+        return made
+    logarithm = _log_by(math.e)(b, base)
+    made = _exp(b, _times(b, exponent, logarithm, lambda x, y: b.emit("Mul", x, y)))
+    nothing = b.emit("Equal", modulus(b, base), 0.0)
+    zero = b.constant(0.0, base.real.dtype)
+    return Pair(b.emit("Where", nothing, zero, made.real), b.emit("Where", nothing, zero, made.imag))
+
+
+def _whole(exponent: Pair) -> int | None:
+    """The real number from 1 to 8 that an exponent is known to be."""
+    real, imag = exponent.real, exponent.imag
+    if real.rank or imag.rank or real.array is None or imag.array is None or imag.array.any():
+        return None
+    number = float(real.array.ravel()[0])
+    return int(number) if number in range(1, 9) else None
 
 
 def _cast(c: Call) -> Tensor | Pair:
