@@ -115,7 +115,7 @@ class _Builder:
         return Network(seed, self.inputs, self.dims, tuple(self.steps), (), form).with_outputs(outputs)
 
     def _begin(self) -> None:
-        """Draw the inputs of each sizing: the least, the largest, one between, the largest nudged, and drawn again."""
+        """Draw the inputs of each sizing: the least, the largest, one between, the largest nudged, both ends again."""
         generator = np.random.default_rng(self.draw.getrandbits(32))
         ends = [{name: pair[end] for name, pair in self.dims.items()} for end in (0, 1)]
         middle = {name: self.draw.randint(*pair) for name, pair in self.dims.items()}
@@ -129,7 +129,8 @@ class _Builder:
             else value
             for name, value in draws[1].items()
         }
-        self.tries = [_Try(values, {}) for values in (draws[0], draws[1], draws[2], nudged, draws[3])]
+        least = {tensor.name: drawn(tensor, ends[0], generator) for tensor in self.inputs}
+        self.tries = [_Try(values, {}) for values in (*draws[:3], nudged, draws[3], least)]
         self._again()
 
     def _again(self) -> None:
@@ -210,10 +211,14 @@ class _Builder:
         return telling[-_MOST_OUTPUTS:]
 
     def _tells(self, name: str) -> bool:
-        one, other = (self.tries[place].names[name].numpy() for place in (1, 4))
-        if one.shape != other.shape:
+        """Whether other inputs give other values, at the least sizes as well: an index into one row is always 0."""
+        return all(self._varies(name, places) for places in ((1, 4), (0, 5)))
+
+    def _varies(self, name: str, places: tuple[int, int]) -> bool:
+        first, again = (self.tries[place].names[name].numpy() for place in places)
+        if first.shape != again.shape:
             return True
-        return not np.allclose(one.astype("complex128"), other.astype("complex128"), rtol=1e-3, atol=1e-4)
+        return not np.allclose(first.astype("complex128"), again.astype("complex128"), rtol=1e-3, atol=1e-4)
 
 
 def _run(lines: Sequence[str], names: dict[str, Any]) -> None:
