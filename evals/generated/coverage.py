@@ -31,8 +31,8 @@ from exporter.export.lower.onnx_program.ops import OF_PAIRS, OPERATORS
 
 POSSIBLE = Path(__file__).with_name("operators.txt")
 PLACES = ("first", "inner", "last")
-#: Dtypes that a network of the table can compute in.
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64")
+#: Dtypes that a network of the table can compute in; operators of complex values are counted by themselves.
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 RANKS = range(6)
 #: What only carries values, and what stands for a list of them.
 _CARRIES = ("data", "fetch", "parameter", "builtin.combine", "builtin.split", "cf.yield")

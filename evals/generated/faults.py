@@ -177,16 +177,18 @@ def report_of(rows: Sequence[Row]) -> tuple[list[str], bool]:
     """Lines to print, and whether both shares are reached."""
     harmful = [row for row in rows if row.harmful]
     caught = [row for row in harmful if row.caught]
-    shown = [row for row in caught if OUTPUTS in row.by]
+    shown = [row for row in caught if OUTPUTS in row.by and row.looked]
     named = [row for row in shown if row.named]
+    blind = Counter(row.dark.partition(" (")[0] for row in caught if not row.looked)
     without = Counter(row.verdict for row in rows if not row.variant)
     lines = [
         f"{len({row.seed for row in rows})} networks, {sum(bool(row.variant) for row in rows)} faults, "
         f"{len(harmful)} with an effect; without a fault: {dict(without)}",
         f"caught: {len(caught)} of {len(harmful)}{_share(len(caught), len(harmful))}",
-        f"operator named: {len(named)} of {len(shown)}{_share(len(named), len(shown))}, "
-        f"{sum(row.looked for row in shown)} with a picture",
+        f"operator named: {len(named)} of {len(shown)}{_share(len(named), len(shown))} that have a picture; "
+        f"{sum(blind.values())} have none",
     ]
+    lines += [f"NO PICTURE {count}: {why or 'no run failed'}" for why, count in blind.items()]
     lines += [f"MISSED {row.seed} {row.variant} {row.fault}: {row.effect}" for row in harmful if not row.caught]
     lines += [f"NOT NAMED {row.seed} {row.variant} {row.fault}: {row.dark}" for row in shown if not row.named]
     reached = len(caught) >= CAUGHT * len(harmful) and len(named) >= NAMED * len(shown)
