@@ -90,7 +90,8 @@ def page(finds: Mapping[str, Find], rows: Sequence[Measured]) -> str:
         if row.name in by_name and row.outcome:
             by_name[row.name].append(row)
     seen = {name: [row for row in measured if row.shows] for name, measured in by_name.items()}
-    lines = [_INTRODUCTION, *_counts(finds, seen), ""]
+    date = max((row.date for row in rows), default="")
+    lines = [_INTRODUCTION, f"Measured on {date} on Linux x86-64, a CPU:", "", *_counts(finds, seen), ""]
     for kind in CLASSES:
         lines += [f"## {kind[0].upper()}{kind[1:]}", "", "| find | tool | what | shows in | not in |"]
         lines.append("| --- | --- | --- | --- | --- |")
@@ -126,8 +127,11 @@ def _versions(find: Find, rows: Iterable[Measured]) -> str:
     """Return the versions of the tool in order; a converter's with that of the Paddle that wrote what it read."""
     versions = {(row.packages[find.package], row.packages.get("paddlepaddle", "")) for row in rows}
     if find.tool == "paddle2onnx":
-        ordered = sorted(versions, key=lambda pair: (_key(pair[0]), _key(pair[1])))
-        return ", ".join(f"{version} with Paddle {paddle}" for version, paddle in ordered)
+        readers = sorted({version for version, _ in versions}, key=_key)
+        writers = {
+            reader: sorted({paddle for own, paddle in versions if own == reader}, key=_key) for reader in readers
+        }
+        return "; ".join(f"{reader} with Paddle {', '.join(paddles)}" for reader, paddles in writers.items())
     return ", ".join(sorted({version for version, _ in versions}, key=_key))
 
 

@@ -23,6 +23,8 @@ LIMIT = 150.0
 LIMIT_OF_HANGS = 45.0
 #: The line that names an error, in what Python and the tools print.
 _ERROR = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception|InvalidArgument|Fail)\b|\(\w+\)).*")
+#: A temporary folder, whose name is another one in each run.
+_FOLDER = re.compile(r"/tmp/\w+/")
 _VERSIONS = """
 import importlib.metadata, json, platform, sys
 found = {}
@@ -92,7 +94,7 @@ def outcome(code: int | None, err: str) -> str:
         return "wrong"
     errors = [line for line in lines if _ERROR.match(line)]
     # The last error that says something: Paddle puts a traceback of its own, with headings, behind it.
-    return f"fails: {(errors or lines or [f'exit {code}'])[-1]}"
+    return f"fails: {_FOLDER.sub('…/', (errors or lines or [f'exit {code}'])[-1])}"
 
 
 def _installed(python: str, needs: tuple[str, ...]) -> tuple[str, dict[str, str]]:

@@ -3,8 +3,8 @@
 tool: paddle2onnx
 shows: wrong
 needs: paddlepaddle paddle2onnx onnxruntime
-cause: Since Paddle 3.3 the bounds are doubles (`a_f64`) in the saved program, which paddle2onnx 2.1.0 does not read;
-    paddle2onnx/mapper/activation/hardtanh.cc writes its defaults.
+cause: paddle2onnx/mapper/activation/hardtanh.cc writes a Clip by its members' defaults; the bounds of the saved program
+    are not read.
 
 Nothing is said.
 """

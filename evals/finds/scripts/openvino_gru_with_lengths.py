@@ -14,7 +14,6 @@ import numpy as np
 import onnxruntime
 import openvino
 from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 
 x = np.ones([3, 2, 1], "float32")
 lengths = np.array([1, 3], "int32")
@@ -28,13 +27,17 @@ output = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["steps", 1, "row
 graph = helper.make_graph([node], "graph", inputs, [output], weights)
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 feeds = {"x": x, "lengths": lengths}
-reference = ReferenceEvaluator(model).run(None, {"x": x, "lengths": np.array([3, 3], "int32")})[0]
-expected = reference * (np.arange(3)[:, None] < lengths)[:, None, :, None]
-print("expected by ONNX's reference, with zeros behind the end:", expected[:, 0, :, 0].tolist())
+expected = np.zeros([3, 2])
+state = np.zeros(2)
+for step in range(3):
+    gate = 1 / (1 + np.exp(-0.5 - 0.5 * state))
+    state = (1 - gate) * np.tanh(0.5 + 0.5 * gate * state) + gate * state
+    expected[step] = np.where(step < lengths, state, 0)
+print("expected by NumPy in float64, with zeros behind the end:", expected.tolist())
 session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 print("expected by ONNX Runtime:", session.run(None, feeds)[0][:, 0, :, 0].tolist())
 core = openvino.Core()
 compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 actual = compiled(feeds)[0]
 print("actual:", actual[:, 0, :, 0].tolist())
-assert np.allclose(actual, expected, atol=1e-5), "the sequence is wrong"
+assert np.allclose(actual[:, 0, :, 0], expected, atol=1e-5), "the sequence is wrong"

@@ -3,8 +3,8 @@
 tool: paddle2onnx
 shows: fails: INVALID_ARGUMENT
 needs: paddlepaddle paddle2onnx onnxruntime
-cause: paddle2onnx/mapper/tensor/roll.cc reads `shifts` as an attribute; a tensor is not read, and the node's output
-    is left without a node.
+cause: Presumably paddle2onnx/mapper/tensor/roll.cc, which reads `shifts` as an attribute; a tensor is not read, and
+    the node's output is left without a node.
 
 paddle2onnx says nothing. The file names a value that no node gives.
 """
