@@ -152,7 +152,7 @@ def _watch_way(oracle: Oracle, inputs: TensorMap) -> list[Call]:
 
 
 def _gives(outputs: Sequence[Array], truths: Sequence[Array]) -> bool:
-    """Whether the float outputs are these truths, but for float64's own rounding."""
+    """Return whether the float outputs are these truths, but for float64's own rounding."""
     floats = [output for output in outputs if output.dtype == np.float64]
     return (
         bool(truths)

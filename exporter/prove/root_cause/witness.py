@@ -36,7 +36,7 @@ class Witness:
         return self.trace_anew()
 
     def sound(self, budget: float) -> bool:
-        """Whether the program traced anew computes the case right."""
+        """Return whether the program traced anew computes the case right."""
         values, outputs = self.program.values, self.observed.calls[0].outputs
         return values is not None and worst(Shown(self.observed, values), outputs) <= budget
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from exporter.paddle.in_place import now_means
 
+#: A variable of a legacy program, or a number; Paddle has no types.
+Value: TypeAlias = Any
 
-def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -> tuple[Any, Any]:
+
+def median(x: Value, axis: list[int], keepdim: bool, mode: str, out: Value = None) -> tuple[Value, Value]:
     """paddle.median: the middle of the sorted elements ("min": the lower of two), NaN where any element is NaN."""
     import paddle
 
@@ -23,7 +26,7 @@ def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -
         return paddle.assign(x), paddle.zeros([], "int64")
     along = axis[0] if axis else 0
     data = x if axis else paddle.flatten(x)
-    length: Any = data.shape[along]
+    length: Value = data.shape[along]
     if length < 0:
         length = paddle.shape(data)[along].reshape([1])
     ordered, order = paddle.sort(data, axis=along), paddle.argsort(data, axis=along)
@@ -43,21 +46,21 @@ def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -
     return paddle.reshape(value, shape), paddle.reshape(index, shape)
 
 
-def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Any:
+def nansum(x: Value, axis: Value = None, dtype: Value = None, keepdim: bool = False) -> Value:
     """paddle.nansum: on GPU builds Paddle calls C++ for it."""
     import paddle
 
     return paddle.sum(paddle.where(paddle.isnan(x), paddle.zeros_like(x), x), axis, dtype, keepdim)
 
 
-def view_shape(x: Any, shape: Any) -> Any:
+def view_shape(x: Value, shape: Value) -> Value:
     """Tensor.view(shape): a legacy program has no memory to share, so a reshape says the same."""
     import paddle
 
     return paddle.reshape(x, list(shape))
 
 
-def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0) -> Any:
+def as_strided(x: Value, shape: Value, stride: Value, offset: int = 0) -> Value:
     """paddle.as_strided of a contiguous tensor: a gather with positions known while tracing. PIR export fails on it."""
     import paddle
 
@@ -67,14 +70,14 @@ def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0) -> Any:
     return paddle.reshape(flat, list(shape))
 
 
-def svdvals(x: Any) -> Any:
+def svdvals(x: Value) -> Value:
     """paddle.linalg.svdvals: the singular values alone."""
     import paddle
 
     return paddle.linalg.svd(x)[1]
 
 
-def fill_(x: Any, value: Any) -> Any:
+def fill_(x: Value, value: Value) -> Value:
     """Tensor.fill_ and Tensor.zero_."""
     import paddle
 
@@ -83,7 +86,7 @@ def fill_(x: Any, value: Any) -> Any:
     return filled
 
 
-def _at(x: Any, index: Any, axis: int) -> Any:
+def _at(x: Value, index: Value, axis: int) -> Value:
     """The elements at a place of an axis, which stays; the place is a number, or computed by the program."""
     import paddle
 
@@ -92,13 +95,13 @@ def _at(x: Any, index: Any, axis: int) -> Any:
     return paddle.slice(x, [axis], [index], [index + 1])
 
 
-def _itemsize(x: Any) -> int:
+def _itemsize(x: Value) -> int:
     """as_strided counts its offset in bytes (phi/kernels/stride/as_strided_kernel.cc)."""
     from exporter.paddle.private import convert_dtype
 
     return int(np.dtype(convert_dtype(x.dtype)).itemsize)
 
 
-COMPOSED: Mapping[str, Callable[..., Any]] = {
+COMPOSED: Mapping[str, Callable[..., Value]] = {
     function.__name__: function for function in (median, nansum, view_shape, as_strided, svdvals, fill_)
 }

@@ -51,7 +51,7 @@ class ScalarMath(Fix):
 
 
 def _computing() -> Mapping[int, Callable[..., Value]]:
-    """By the identity of a function of `math`: what computes it of values of a program, too."""
+    """Return, by the identity of a function of `math`, what computes it of values of a program, too."""
     import paddle
 
     names = ("sqrt", "exp", "log2", "log10")
