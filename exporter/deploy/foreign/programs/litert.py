@@ -76,15 +76,21 @@ def load(model: Path, names: list[str], natives: list[str], precision: str) -> C
 
 
 def _outputs(interpreter: Interpreter, natives: list[str]) -> dict[str, int]:
-    """The tensor of each output: the converter calls them `output_0` and so on, and lists them in another order."""
+    """The tensor of each output.
+
+    With a signature the converter calls them `output_0` and so on, and lists them in another order; without one, as it
+    writes int8, it lists them as they are.
+    """
     details = interpreter.get_output_details()
     named = {_plain(about["name"]): about["index"] for about in details}
     if all(_plain(native) in named for native in natives):
         return {native: named[_plain(native)] for native in natives}
-    (signature,) = interpreter.get_signature_list()
-    by_key = interpreter.get_signature_runner(signature).get_output_details()
-    keys = [f"output_{place}" for place in range(len(natives))]
-    return {native: by_key[key]["index"] for native, key in zip(natives, keys) if key in by_key}  # noqa: B905 - Python 3.8
+    places = [about["index"] for about in details]
+    for signature in interpreter.get_signature_list():
+        by_key = interpreter.get_signature_runner(signature).get_output_details()
+        keys = [f"output_{place}" for place in range(len(natives))]
+        places = [by_key[key]["index"] for key in keys if key in by_key]
+    return dict(zip(natives, places))  # noqa: B905 - Python 3.8
 
 
 def _plain(name: str) -> str:
