@@ -31,7 +31,7 @@ TARGETS = {
     "litert": ("fp16", "int8"),
 }
 #: Seconds of processor time that each child may take.
-_PATIENCE = "200"
+_PATIENCE = "600"
 
 
 def main() -> int:
