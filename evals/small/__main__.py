@@ -24,7 +24,15 @@ from evals.small.cells import Row, report
 from exporter.base.files import write_json
 from tests.command import exporter
 
-_NO_OPERATOR = re.compile(r"onnx: operator \w+ \(number \d+\): (?:has no conversion|ONNX Runtime does not compute)")
+#: By format: how it is refused for an operator that it does not have.
+_REFUSED = {
+    "pdmodel": re.compile(
+        r"pdmodel: (?:trace: TypeError: The data type of|trace: TypeError: \S+ must be|paddle\.\w+: ).*"
+    ),
+    "onnx": re.compile(r"onnx: operator \w+ \(number \d+\): (?:has no conversion|ONNX Runtime does not compute)"),
+}
+#: What stock Paddle is asked for then (evals/small/truth.py).
+_STOCK = {"pdmodel": "legacy", "onnx": "onnx"}
 
 
 class Truth:
@@ -52,7 +60,7 @@ class Truth:
 def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
     """Release a layer, and hold what came of it against eager and stock Paddle.
 
-    Where ONNX is refused for an operator, and stock paddle2onnx gives no right file either, the rest is released.
+    Where a format is refused, and stock Paddle gives no right file of it either, the rest is released.
     """
     layer.write(folder)
     row = Row(layer.family, layer.name, "runs", truth.of(layer, "stock"))
@@ -61,12 +69,14 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
         ended = row.stock.startswith("ended by signal")
         row.stock = "sound" if not ended and truth.of(layer, "loaded") == "sound" else row.stock
     answer, places = _released(layer, folder, row)
-    refusal = next((said for message in row.messages for said in _NO_OPERATOR.findall(message)), "")
-    if row.sound and refusal and (stock := truth.of(layer, "onnx")) != "sound":
-        row.without = f"{refusal}; stock: {stock}"
-        plain = replace(layer, formats=tuple(name for name in layer.formats if name != "onnx"))
-        plain.write(folder)
-        answer, places = _released(plain, folder, row)
+    rest = layer
+    for format, refused in _REFUSED.items():
+        refusal = next((text for message in row.messages for text in refused.findall(message)), "")
+        if row.sound and refusal and (stock := truth.of(layer, _STOCK[format])) != "sound":
+            row.without = f"{refusal}; stock: {stock}"
+            rest = replace(rest, formats=tuple(name for name in rest.formats if name != format))
+            rest.write(folder)
+            answer, places = _released(rest, folder, row)
     row.marked = [*layer.marked]
     row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & places)
     if row.exit == 0:

@@ -6,6 +6,7 @@ and nothing of the exporter: what judges here shares no code with what is judged
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -110,9 +111,12 @@ def _leaves(value: object) -> Iterator[Any]:
 def stock(layer: SmallLayer, seed: int, way: str) -> Rows:
     """Run `jit.save` as Paddle's guide says, and its file in the predictor, as `jit.load` gives it, or as ONNX.
 
+    `legacy` is the `.pdmodel` in the predictor, as with FLAGS_enable_pir_api=0.
+
     Keys of a dict that `forward` returns are sorted there; the outputs are put back by eager's order.
     """
     import paddle
+    from paddle.pir_utils import DygraphOldIrGuard
 
     specs = [
         paddle.static.InputSpec(
@@ -120,16 +124,20 @@ def stock(layer: SmallLayer, seed: int, way: str) -> Rows:
         )
         for tensor in layer.inputs
     ]
-    saved = paddle.jit.to_static(_built(layer), input_spec=specs, backend=None, full_graph=True)
+    net = _built(layer)
     with tempfile.TemporaryDirectory(prefix="small-") as place:
         prefix = Path(place, "model")
-        paddle.jit.save(saved, str(prefix))
+        with DygraphOldIrGuard() if way == "legacy" else contextlib.nullcontext():
+            saved = paddle.jit.to_static(net, input_spec=specs, backend=None, full_graph=True)
+            paddle.jit.save(saved, str(prefix))
+        if way == "legacy":
+            return [*_predicted(prefix.with_suffix(".pdmodel"), cases(layer, seed))]
         if way == "onnx":
             return [*_converted(prefix, cases(layer, seed))]
         if way == "loaded":
-            net = paddle.jit.load(str(prefix))
+            loaded = paddle.jit.load(str(prefix))
             tensors = ([paddle.to_tensor(value) for value in case.values()] for case in cases(layer, seed))
-            return [[leaf.numpy() for leaf in _leaves(net(*values))] for values in tensors]
+            return [[leaf.numpy() for leaf in _leaves(loaded(*values))] for values in tensors]
         return [*_predicted(prefix.with_suffix(".json"), cases(layer, seed))]
 
 
@@ -263,6 +271,7 @@ def _answer(request: Mapping[str, Any], write: Callable[[str], object]) -> None:
         "stock": judge_stock,
         "loaded": partial(judge_stock, way="loaded"),
         "onnx": partial(judge_stock, way="onnx"),
+        "legacy": partial(judge_stock, way="legacy"),
     }
     judge = judges.get(request["what"]) or partial(
         judge_bundle, bundle=Path(request["bundle"]), name=request["variant"]
