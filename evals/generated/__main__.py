@@ -1,7 +1,7 @@
 """Generated networks through `exporter release`, judged by stock Paddle: `python -m evals.generated --count 600`.
 
 Each number is a network (`build.py`), written as a user's module and released as .json, .pdmodel and ONNX, several in
-one layer; those that do not pass together are released alone. What judges them is that of `evals.small`: stock
+one layer; where those do not pass together, in halves, down to one. What judges them is that of `evals.small`: stock
 Paddle's own export, and eager on inputs that the exporter never saw. A hole is a wrong file that passed, an alarm a
 network that stock exports rightly and that was refused or failed, a find one that stock gets wrong and we do not.
 With `--json` each row is written as it comes, and the next call goes on. The first network of each kind that is ours is
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=60, help="so many networks")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
-    parser.add_argument("--together", type=int, default=6, help="so many in one release")
+    parser.add_argument("--together", type=int, default=12, help="so many beside each other, of the same dims")
     parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
     parser.add_argument("--keep", type=Path, help="write the shortest network of each kind that is ours here")
     parser.add_argument("--show", type=int, help="print the module of this network, and end")

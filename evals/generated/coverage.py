@@ -280,7 +280,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.generated.coverage", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=3000, help="so many networks")
-    parser.add_argument("--together", type=int, default=6, help="as in `python -m evals.generated`")
+    parser.add_argument("--together", type=int, default=12, help="as in `python -m evals.generated`")
     parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
     wish = parser.parse_args()
     import paddle  # before the forks, so that each has it

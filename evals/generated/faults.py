@@ -204,7 +204,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.generated.faults", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=500, help="so many networks")
-    parser.add_argument("--together", type=int, default=6, help="as in `python -m evals.generated`")
+    parser.add_argument("--together", type=int, default=12, help="as in `python -m evals.generated`")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
     parser.add_argument("--json", type=Path, help="add the rows here, and leave out networks that it holds")
     wish = parser.parse_args()

@@ -63,11 +63,9 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
     Where a format is refused, and stock Paddle gives no right file of it either, the rest is released.
     """
     layer.write(folder)
-    row = Row(layer.family, layer.name, "runs", truth.of(layer, "stock"))
+    row = Row(layer.family, layer.name, "runs", stock_of(layer, truth))
     if row.stock != "sound":
         row.eager = truth.of(layer, "eager")
-        ended = row.stock.startswith("ended by signal")
-        row.stock = "sound" if not ended and truth.of(layer, "loaded") == "sound" else row.stock
     answer, places = _released(layer, folder, row)
     rest = layer
     for format, refused in _REFUSED.items():
@@ -83,6 +81,14 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
         bundle = str(folder / answer["bundle"])
         row.files = {variant: truth.of(layer, "", bundle, variant) for variant in answer["variants"]}
     return row
+
+
+def stock_of(layer: SmallLayer, truth: Truth) -> str:
+    """Say `sound` where stock's file is right in the predictor or as `jit.load` gives it; else what is wrong."""
+    answer = truth.of(layer, "stock")
+    if answer == "sound" or answer.startswith("ended by signal"):
+        return answer
+    return "sound" if truth.of(layer, "loaded") == "sound" else answer
 
 
 def _released(layer: SmallLayer, folder: Path, row: Row) -> tuple[dict[str, Any], set[str]]:

@@ -32,7 +32,7 @@ _WRITES: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("writes", default
 
 @contextmanager
 def remembering_writes() -> Iterator[None]:
-    """Within it, trace to PIR and call :func:`follow_in_place`."""
+    """Within it, trace to PIR: :func:`follow_in_place` then knows of what did not write in place."""
     from exporter.paddle.private import Value, c_ops
 
     def note(written: Any, result: Any) -> None:

@@ -131,6 +131,7 @@ NAMES: Mapping[str, Name] = {
     "AssertTransformer": Name(
         "paddle.jit.dy2static.transformers.assert_transformer.AssertTransformer", ("visit_Assert",)
     ),
+    "DygraphToStaticAst": Name("paddle.jit.dy2static.transformers.transform.DygraphToStaticAst", ("get_static_ast",)),
     "ForNodeVisitor": Name("paddle.jit.dy2static.transformers.base.ForNodeVisitor", ("__init__",)),
     "IfElseTransformer": Name("paddle.jit.dy2static.transformers.ifelse_transformer.IfElseTransformer", ("visit_If",)),
     "NameLiveness": Name("paddle.jit.dy2static.transformers.utils.FunctionNameLivenessAnalysis", ("visit_ListComp",)),

@@ -95,11 +95,23 @@ class ReadBehindALoop(paddle.nn.Layer):
         return before, y
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [Twice, AfterABranch, Put, WithinALoop, OfWhatALoopCarries, WithinBranches, WithoutAnOperand, ReadBehindALoop],
-    ids=lambda kind: kind.__name__,
+class OfAnotherShape(paddle.nn.Layer):
+    """What is put out has the rank that it has afterwards."""
+
+    def forward(self, x):
+        y, z = x * 2, x * 3
+        y.reshape_([-1, 2])
+        z.unsqueeze_(0)
+        return y, z, z.sum(0)
+
+
+KINDS = (
+    *(Twice, AfterABranch, Put, WithinALoop, OfWhatALoopCarries, WithinBranches, WithoutAnOperand, ReadBehindALoop),
+    OfAnotherShape,
 )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
     x = np.random.default_rng(0).standard_normal([3, 4]).astype("float32")
     layer = kind()
@@ -119,6 +131,7 @@ def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "onnx" / "model.onnx", providers=["CPUExecutionProvider"])
     also = session.run([one.name for one in traced.outputs], {"x": x})
     names = tuple(spec.name for spec in traced.outputs)
+    assert [spec.shape for spec in traced.outputs] == [tuple(want.shape) for want in expected]
     source = SourceModel(f"{__name__}:{kind.__name__}", None, 0, inputs, names, {})
     with static.open(Runnable("source", None, "", ("x",), names, source), "cpu") as running:
         unsaved = running.run({"x": x})

@@ -21,7 +21,7 @@ class Static(PaddleEngine):
         from exporter.export.trace.fixes.settled import declared_sizes
         from exporter.export.trace.layer import load_layer
         from exporter.export.trace.traced import bind_inputs, trace
-        from exporter.paddle.in_place import follow_in_place, remembering_writes
+        from exporter.paddle.in_place import remembering_writes
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         source = artifact.source
@@ -30,7 +30,6 @@ class Static(PaddleEngine):
         order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))  # before: to_static replaces forward
         with remembering_writes():  # as the format `pir`
             traced = trace(layer, source.inputs, source.outputs, source.fixed, source.dims)
-            follow_in_place(traced.layer)
         # A call that Paddle takes for another signature traces once more.
         with fixes_in_force("pir"), declared_sizes(source.inputs, source.dims, settling=True):
             yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)

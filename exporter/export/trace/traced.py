@@ -21,6 +21,7 @@ from exporter.export.trace.layer import digests
 from exporter.export.trace.owned import refuse_strangers
 from exporter.export.trace.structure import leaves, numbered, output_names
 from exporter.export.trace.walks import walks_ended
+from exporter.paddle.in_place import follow_in_place
 from exporter.paddle.unfinished import forget_unfinished_programs
 from exporter.paddle.user_line import quoted_line
 from exporter.spec.inputs import Dim
@@ -131,6 +132,8 @@ def _traced(
     ):  # a legacy program's session has its own in force
         static = to_static()
         program = static.forward.concrete_program
+        if not hasattr(program.main_program, "desc"):  # a legacy program has a map of its own
+            follow_in_place(static)
         program.outputs = with_copies(program.outputs, program.main_program, {spec.name for spec in bound})
     refuse_strangers(static)
     structure = program.outputs

@@ -11,7 +11,7 @@ from exporter.export.lower.anchors import anchor_outputs
 from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.paddle_save import save
 from exporter.export.trace.traced import Traced
-from exporter.paddle.in_place import follow_in_place, remembering_writes
+from exporter.paddle.in_place import remembering_writes
 from exporter.paddle.unfolded import keep_unfolded
 
 
@@ -27,7 +27,6 @@ class Pir(Format):
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
-        follow_in_place(traced.layer)
         anchor_outputs(traced)
         keep_unfolded(traced.layer.forward.concrete_program.main_program)
         save(traced, into, ".json")
