@@ -15,6 +15,7 @@ _FAULTS = (
     ("refused", "converter", re.compile(r"fails where it converts the model")),
     ("refused", "runtime", re.compile(r"fails where it (runs the model|shows)")),
     ("failed", "runtime", re.compile(r"does not give what the bundle recorded")),
+    ("inconclusive", "model", re.compile(r"cannot be judged")),
 )
 _OWN = re.compile(r"own error; (.+?): own error ([0-9.e+-]+)")
 _CAUSE = re.compile(r"likely cause: ([^(]+?)(?: \(explains|$)")
@@ -72,7 +73,11 @@ def _cell(row: Row | None) -> str:
 
 
 def _count(counted: Counter[str]) -> str:
-    return ", ".join(f"{counted[word]} {word}" for word in ("passed", "partial", "failed", "refused") if counted[word])
+    return ", ".join(
+        f"{counted[word]} {word}"
+        for word in ("passed", "partial", "inconclusive", "failed", "refused")
+        if counted[word]
+    )
 
 
 def _shown(why: str) -> str:

@@ -271,7 +271,7 @@ def _wrongs(
     low = {
         claim.output
         for claim in verdict.plan
-        if claim.kind in ("snr_db", "top1") and verdict.of(claim).outcome is not Outcome.MATCH
+        if claim.kind in ("snr_db", "top1") and verdict.of(claim).outcome in (Outcome.MISMATCH, Outcome.MISSING)
     }
     for at, (number, case) in enumerate(selected):
         for name in case.outputs:

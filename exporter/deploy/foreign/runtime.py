@@ -189,6 +189,12 @@ def refusal(report: Report, engine: str) -> ModelError:
     """The error of a runtime that computes something else: the first claim that fails, and the cause."""
     rows = [row for row in report.rows() if row[1].outcome not in (Outcome.MATCH, Outcome.WAIVED)]
     claim, proof = rows[0]
+    if all(row[1].outcome is Outcome.INCONCLUSIVE for row in rows):
+        what = f"what {engine} gives cannot be judged ({len(rows)} of {len(report.verdict.plan)}): {proof.reason}"
+        hint = (
+            "give the bundle inputs on which its outputs differ more, or the precision a budget that tells them apart"
+        )
+        return ModelError(what, where=str(claim), hint=hint)
     causes = "; ".join(dict.fromkeys(blame.reason for blame in report.blames if blame.reason))
     what = (
         f"{engine} does not give what the bundle recorded ({len(rows)} of {len(report.verdict.plan)}): {proof.reason}"

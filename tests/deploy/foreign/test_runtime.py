@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from exporter.deploy.foreign.runtime import refusal
+from exporter.prove.judge.report import Report
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.command import STORED, contents, environment, exporter, refused
 
 
@@ -120,3 +124,16 @@ def test_the_kit_of_a_runtime_has_no_answers(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 2 and "usage: python run.py" in ran.stderr
+
+
+def test_what_tells_nothing_is_not_called_wrong() -> None:
+    """A budget that the mean would keep too says nothing of a runtime."""
+    vague = Claim("onnx", "fp16", "answers", "", "y", "snr_db")
+    evidence = {vague: Evidence(Outcome.INCONCLUSIVE, "76 dB; but the mean would have 42 dB", stage="run")}
+    error = refusal(Report("net", "1", Verdict(frozenset(evidence), evidence), 4.0), "MNN 3.6.1")
+    assert error.what == "what MNN 3.6.1 gives cannot be judged (1 of 1): 76 dB; but the mean would have 42 dB"
+    assert error.hint.startswith("give the bundle inputs")
+    wrong = replace(vague, case="batch=1", kind="outputs")
+    evidence[wrong] = Evidence(Outcome.MISMATCH, "other values")
+    mixed = refusal(Report("net", "1", Verdict(frozenset(evidence), evidence), 4.0), "MNN 3.6.1")
+    assert mixed.what.startswith("MNN 3.6.1 does not give what the bundle recorded (2 of 2)")

@@ -29,6 +29,7 @@ def ended(what: str) -> dict[str, object]:
         (4, ended("ncnn fails where it converts the model: ValueError: pnnx ended with 255"), "refused", "converter"),
         (4, ended("ncnn fails where it runs the model: ValueError: no layer"), "refused", "runtime"),
         (4, ended(WRONG), "failed", "runtime"),
+        (4, ended("what MNN 3.6.1 gives cannot be judged (1 of 36): 76 dB; but the mean"), "inconclusive", "model"),
         (2, ended("litert makes no int8"), "refused", "exporter"),
         (3, ended("is not installed"), "not here", "exporter"),
     ],

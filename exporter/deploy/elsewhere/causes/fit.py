@@ -99,11 +99,17 @@ def causes_by_fit(wrongs: Sequence[Wrong], runs: Runs) -> Iterator[tuple[Wrong, 
             continue
         numbers, fits = _fitted(_Fit(runs, name, own[0].output, cases, got), cases[0][name])
         truth = np.concatenate([wrong.truth.ravel() for wrong in own])
-        if fits >= NEAR and explains(truth, truth, score(truth, got)) is not None:
+        if fits >= NEAR and not _is_as_it_was(numbers) and explains(truth, truth, score(truth, got)) is not None:
             factor, offset = (", ".join(f"{number:.4g}" for number in part) for part in np.split(numbers, 2))
             sentence = f"as if {name} were {factor} times what it is, plus {offset}"
             yield from ((wrong, Explained("mean or scale of inputs", sentence, fits)) for wrong in own)
             return
+
+
+def _is_as_it_was(numbers: Array) -> bool:
+    """Return whether factors of one and offsets of nothing were fitted: then the input was not another one."""
+    factors, offsets = np.split(numbers, 2)
+    return bool(np.abs(factors - 1).max() < _STEP and np.abs(offsets).max() < _STEP)
 
 
 def _fitted(fit: _Fit, value: Array) -> tuple[Array, float]:
