@@ -184,10 +184,8 @@ def _move(layer: paddle.nn.Layer, seed: int) -> list[tuple[Any, _Step]]:
 @contextlib.contextmanager
 def _written_over(parameter: paddle.Tensor) -> Iterator[Array]:
     """The numbers of a parameter, to be changed in their place; where NumPy has no way to it, in a copy."""
-    numbers = shared_array(parameter)
-    if numbers is not None:
-        yield numbers
-    else:
-        numbers = parameter.numpy()
-        yield numbers
+    shared = shared_array(parameter)
+    numbers = parameter.numpy() if shared is None else shared
+    yield numbers
+    if shared is None and moves(numbers):
         parameter.set_value(numbers)

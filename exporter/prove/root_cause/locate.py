@@ -43,7 +43,7 @@ def locate_inside(witness: Witness, values: TensorMap, budget: float, *, folded:
     shown = Shown(observed, values)
     if all(worst(shown, call.outputs) <= threshold for call in observed.calls):
         return None  # and no program has to be traced to say what a sound one shows
-    return loudest(observed, distances(witness, values, budget), threshold, folded=folded)
+    return loudest(observed, _by_what_is_visible(witness, shown, values, budget), threshold, folded=folded)
 
 
 def distances(witness: Witness, values: TensorMap, budget: float) -> Distance:
@@ -52,8 +52,12 @@ def distances(witness: Witness, values: TensorMap, budget: float) -> Distance:
     One that the program hides, since it is computed together with a constant behind it, is off as far as what that
     makes of it.
     """
+    return _by_what_is_visible(witness, Shown(witness.observed, values), values, budget)
+
+
+def _by_what_is_visible(witness: Witness, shown: Distance, values: TensorMap, budget: float) -> Distance:
+    """Leave out of what the values show the tensors that even a sound program does not show."""
     observed, threshold = witness.observed, budget * SLACK
-    shown = Shown(observed, values)
     fresh = witness.program
     if fresh.values is None or not witness.sound(budget):
         return shown

@@ -293,3 +293,11 @@ def test_a_loop_over_layers_that_a_tensor_ends_is_refused_at_its_line():
     path, _, line = refused.value.where.rpartition(":")
     assert path == __file__ and first < int(line) <= first + 2
     assert "paddle.where" in refused.value.hint
+
+
+def test_check_knows_which_functions_of_math_are_computed() -> None:
+    """Their names stand in the rule as well, which imports nothing of a trace."""
+    from exporter.check.rules.kinds import python_function
+    from exporter.export.trace.fixes import FIXES
+
+    assert set(python_function._COMPUTED) == set(FIXES["scalar_math"].apis)
