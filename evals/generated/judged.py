@@ -64,7 +64,7 @@ def judge(networks: Sequence[Network], folder: Path, truth: Truth) -> Iterator[J
 def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: Path, truth: Truth) -> Iterator[Judged]:
     """Judge networks in one release; where they do not all pass in all formats, in two halves."""
     if len(networks) > 1:
-        row = measured(together(networks), folder, truth)
+        row = measured(together(networks), folder, truth, stock[networks[0].seed])  # alike: all sound, or none
         if class_of(row) in (FAIR, FIND) and not row.without:
             yield from (_passed(network, stock[network.seed]) for network in networks)
             return
@@ -73,7 +73,7 @@ def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: 
             yield from _judge_group(part, stock, folder, truth)
         return
     for network in networks:
-        row = measured(network.layer(), folder, truth)
+        row = measured(network.layer(), folder, truth, stock[network.seed])
         verdict = class_of(row)
         kind = "" if verdict == FAIR else kind_of(row)
         yield Judged(network.seed, verdict, kind, _statements(network), {} if verdict == FAIR else asdict(row))
@@ -82,7 +82,8 @@ def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: 
 def _passed(network: Network, stock: str) -> Judged:
     if stock == "sound":
         return Judged(network.seed, FAIR, statements=_statements(network))
-    row = Row(network.layer().family, network.layer().name, "runs", stock, files={"all": "right"})
+    layer = network.layer()
+    row = Row(layer.family, layer.name, "runs", stock, files={"all": "right"})
     return Judged(network.seed, FIND, kind_of(row), _statements(network), asdict(row))
 
 
@@ -91,7 +92,7 @@ def _statements(network: Network) -> list[str]:
 
 
 def class_of(row: Row) -> str:
-    """The class of a row; one that was released without ONNX, which stock cannot write either, is right."""
+    """The class of a row; one that was released without a format that stock cannot write either is right."""
     return _CLASSES[row.cell]
 
 

@@ -57,21 +57,22 @@ class Truth:
         self._process.communicate()
 
 
-def measured(layer: SmallLayer, folder: Path, truth: Truth) -> Row:
+def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> Row:
     """Release a layer, and hold what came of it against eager and stock Paddle.
 
-    Where a format is refused, and stock Paddle gives no right file of it either, the rest is released.
+    Where a format is refused, and stock Paddle gives no right file of it either, the rest is released. `stock` is what
+    :func:`stock_of` said of the layer, where that was asked before.
     """
     layer.write(folder)
-    row = Row(layer.family, layer.name, "runs", stock_of(layer, truth))
+    row = Row(layer.family, layer.name, "runs", stock or stock_of(layer, truth))
     if row.stock != "sound":
         row.eager = truth.of(layer, "eager")
     answer, places = _released(layer, folder, row)
     rest = layer
     for format, refused in _REFUSED.items():
         refusal = next((text for message in row.messages for text in refused.findall(message)), "")
-        if row.sound and refusal and (stock := truth.of(layer, _STOCK[format])) != "sound":
-            row.without = f"{refusal}; stock: {stock}"
+        if row.sound and refusal and (theirs := truth.of(layer, _STOCK[format])) != "sound":
+            row.without = "; ".join(filter(None, (row.without, f"{refusal}; stock: {theirs}")))
             rest = replace(rest, formats=tuple(name for name in rest.formats if name != format))
             rest.write(folder)
             answer, places = _released(rest, folder, row)

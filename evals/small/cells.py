@@ -14,7 +14,7 @@ class Row:
 
     `eager` and `stock`: `runs` and `sound`, or what went wrong. `files`: `right` for each variant that passed, or how
     it differs from eager. `marked`: the lines that no export can keep, and whether a message named one of them.
-    `without`: why it was released without ONNX: what the exporter says, and stock.
+    `without`: why it was released without ONNX or .pdmodel: what the exporter says, and stock.
     """
 
     family: str
@@ -53,7 +53,7 @@ class Row:
         wrong = {variant: answer for variant, answer in self.files.items() if answer != "right"}
         what = f" {wrong}" if wrong else f" {self.messages[0][:200]}" if self.exit and self.messages else ""
         stock = "" if self.stock == "sound" else f" (stock: {self.stock[:120]})"
-        without = f" (without ONNX: {self.without})" if self.without else ""
+        without = f" (without a format: {self.without})" if self.without else ""
         return f"{self.family}/{self.name}: {self.cell}, exit {self.exit}, {self.seconds} s{stock}{without}{what}"
 
 
@@ -65,6 +65,8 @@ class Report:
     holds: bool
 
 
+#: Formats that a layer may be released without, as the report calls them.
+_TITLES = {"onnx": "ONNX", "pdmodel": ".pdmodel"}
 #: Cells that have to be empty.
 FORBIDDEN = ("wrong, passed", "sound, refused", "no layer")
 
@@ -75,9 +77,10 @@ def report(rows: Sequence[Row]) -> Report:
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
     lines = [f"{len(members):4} {cell}: {', '.join(row.name for row in members)}" for cell, members in cells.items()]
-    narrowed = [row.name for row in rows if row.without]
-    if narrowed:
-        lines.append(f"{len(narrowed)} without ONNX, which stock does not write either: {', '.join(narrowed)}")
+    for format, title in _TITLES.items():
+        narrowed = [row.name for row in rows if f"{format}: " in row.without]
+        if narrowed:
+            lines.append(f"{len(narrowed)} without {title}, which stock does not write either: {', '.join(narrowed)}")
     planted = [row for row in rows if row.family == UNSOUND]
     at_line = sum(row.at_line for row in planted if row.exit)
     lines.append(f"{len(planted)} unsound on purpose, {at_line} of them refused at their line")
