@@ -1,11 +1,12 @@
 """Generated networks through `exporter release`, judged by stock Paddle: `python -m evals.generated --count 600`.
 
 Each number is a network (`build.py`), written as a user's module and released as .json, .pdmodel and ONNX, several in
-one layer; where those do not pass together, in halves, down to one. What judges them is that of `evals.small`: stock
-Paddle's own export, and eager on inputs that the exporter never saw. A hole is a wrong file that passed, an alarm a
-network that stock exports rightly and that was refused or failed, a find one that stock gets wrong and we do not.
-With `--json` each row is written as it comes, and the next call goes on. The first network of each kind that is ours is
-shortened by itself, and kept with `--keep`. Exit 1 if there is a hole, an alarm or an internal error.
+one layer; where those do not pass together, those that the release names alone, and the rest. What judges them is that
+of `evals.small`: stock Paddle's own export, and eager on inputs that the exporter never saw. A hole is a wrong file
+that passed, an alarm a network that stock exports rightly and that was refused or failed, a find one that stock gets
+wrong and we do not. With `--json` each row is written as it comes, and the next call goes on. The first network of each
+kind that is ours is shortened by itself, and kept with `--keep`. Exit 1 if there is a hole, an alarm or an internal
+error.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from evals.generated.build import build, dims_of
+from evals.generated.build import GROUP, build
 from evals.generated.judged import ALARM, FIND, HOLE, LIMIT, Judged, judge, kind_of, shrink
 from evals.generated.network import Network, read
 from evals.quiet_fork import quiet_fork
@@ -33,7 +34,7 @@ from evals.small.catalogue import SmallLayer
 _SECONDS = 30
 
 
-def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]], again: bool = True) -> list[Network]:
+def generated(seeds: Sequence[int], again: bool = True) -> list[Network]:
     """The networks of these numbers, in a fork: a number at which Paddle ends the process, or hangs twice, has none."""
     with tempfile.TemporaryDirectory(prefix="generated-") as place:
         into = Path(place) / "networks"
@@ -42,7 +43,7 @@ def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]], again: 
             with into.open("w") as file:
                 for seed in seeds:
                     signal.alarm(_SECONDS)
-                    print(json.dumps(asdict(build(seed, dims))), file=file, flush=True)
+                    print(json.dumps(asdict(build(seed))), file=file, flush=True)
 
         status = quiet_fork(work)
         lines = into.read_text().splitlines() if into.exists() else []
@@ -50,7 +51,17 @@ def generated(seeds: Sequence[int], dims: Mapping[str, tuple[int, int]], again: 
     hung = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
     once_more = hung and (again or bool(networks))
     rest = seeds[len(networks) + (not once_more) :]
-    return [*networks, *generated(rest, dims, again=not hung)] if rest else networks
+    return [*networks, *generated(rest, again=not hung)] if rest else networks
+
+
+def groups(first: int, count: int, known: Container[int]) -> Iterator[list[int]]:
+    """The numbers to try, those of a group together, without those that are known."""
+    begin = first
+    while begin < first + count:
+        end = min(first + count, begin - begin % GROUP + GROUP)
+        if seeds := [seed for seed in range(begin, end) if seed not in known]:
+            yield seeds
+        begin = end
 
 
 def shortened(network: Network, kind: str, folder: Path, truth: Truth) -> str:
@@ -98,14 +109,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=60, help="so many networks")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
-    parser.add_argument("--together", type=int, default=12, help="so many beside each other, of the same dims")
     parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
     parser.add_argument("--keep", type=Path, help="write the shortest network of each kind that is ours here")
     parser.add_argument("--show", type=int, help="print the module of this network, and end")
     wish = parser.parse_args()
     if wish.show is not None:
-        first = wish.show - (wish.show - wish.first) % wish.together
-        print(build(wish.show, dims_of(first)).layer().source)
+        print(build(wish.show).layer().source)
         return 0
     import paddle  # before the forks, so that each has it
 
@@ -116,13 +125,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="generated-") as place:
         folder = Path(place)
         truth = Truth(folder, 1)
-        for first in range(wish.first, wish.first + wish.count, wish.together):
-            seeds = range(first, first + wish.together)
-            if all(seed in rows for seed in seeds):
-                continue
+        for seeds in groups(wish.first, wish.count, rows):
             if wish.minutes and time.monotonic() - begun > 60 * wish.minutes:
                 break
-            networks = generated(seeds, dims_of(first))
+            networks = generated(seeds)
             for network, judged in zip(networks, judge(networks, folder, truth), strict=True):
                 if judged.bad and judged.kind not in kinds:
                     judged.short = shortened(network, judged.kind, folder, truth)

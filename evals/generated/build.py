@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from evals.small.truth import drawn
 
 Array = npt.NDArray[Any]
 _NAMES = {"nn", "F", "paddle", "np", "self", "namedtuple", "__builtins__"}
+#: So many numbers, from a multiple of it, have the same dims: their networks can be one layer.
+GROUP = 24
 _MOST = 4096  # numbers in a value
 _LARGEST = 1e3
 _STEPS = (3, 25)
@@ -71,20 +73,20 @@ class _Try:
     names: dict[str, Any]
 
 
-def build(seed: int, dims: Mapping[str, tuple[int, int]] | None = None) -> Network:
-    """Generate the network of a number; `dims` are those of the networks beside it."""
+def build(seed: int) -> Network:
+    """Generate the network of a number."""
     attempt = 0
     while True:
         draw = random.Random(f"{seed}.{attempt}")
-        network = _Builder(draw, dict(dims or dims_of(seed))).network(seed)
+        network = _Builder(draw, dims_of(seed)).network(seed)
         if network:
             return network
         attempt += 1
 
 
 def dims_of(seed: int) -> dict[str, tuple[int, int]]:
-    """The ranges of the dims `b` and `t` of a network."""
-    draw = random.Random(f"dims {seed}")
+    """The ranges of the dims `b` and `t` of a network, the same in each group of :data:`GROUP`."""
+    draw = random.Random(f"dims {seed // GROUP}")
     return {name: draw.choice(ranges) for name, ranges in zip("bt", _RANGES, strict=True)}
 
 

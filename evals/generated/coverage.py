@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from evals.generated.build import build, dims_of
+from evals.generated.build import build
 from evals.generated.network import Network
 from evals.quiet_fork import quiet_fork
 from exporter.base.readers.program import Block, Operator, TensorType, Type, read_operators
@@ -189,7 +189,7 @@ class Row:
     why_not: str = ""
 
 
-def rows(seeds: Sequence[int], together: int) -> list[Row]:
+def rows(seeds: Sequence[int]) -> list[Row]:
     """Trace the networks of these numbers in a fork; one at which Paddle ends the process has none."""
     facts = possible()
     with tempfile.TemporaryDirectory(prefix="coverage-") as place:
@@ -204,7 +204,7 @@ def rows(seeds: Sequence[int], together: int) -> list[Row]:
                     signal.alarm(_SECONDS)
                     row = Row(seed, [])
                     try:
-                        program = traced(build(seed, dims_of(seed - seed % together)), folder)
+                        program = traced(build(seed), folder)
                         row.met = sorted(met(program, facts), key=str)
                     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a trace raises is its answer
                         row.why_not = f"{type(error).__name__}: {error}"[:300]
@@ -215,7 +215,7 @@ def rows(seeds: Sequence[int], together: int) -> list[Row]:
     if len(done) == len(seeds):
         return done
     ended = Row(seeds[len(done)], [], "Paddle ended the process")
-    return [*done, ended, *rows(seeds[len(done) + 1 :], together)]
+    return [*done, ended, *rows(seeds[len(done) + 1 :])]
 
 
 def read(stored: Mapping[str, object]) -> Row:
@@ -280,7 +280,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.generated.coverage", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=3000, help="so many networks")
-    parser.add_argument("--together", type=int, default=12, help="as in `python -m evals.generated`")
     parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
     wish = parser.parse_args()
     import paddle  # before the forks, so that each has it
@@ -291,7 +290,7 @@ def main() -> int:
     done = {row.seed: row for row in map(read, map(json.loads, stored))}
     seeds = [seed for seed in range(wish.first, wish.first + wish.count) if seed not in done]
     for start in range(0, len(seeds), _BATCH):
-        for row in rows(seeds[start : start + _BATCH], wish.together):
+        for row in rows(seeds[start : start + _BATCH]):
             done[row.seed] = row
             if wish.json:
                 with wish.json.open("a") as file:

@@ -23,8 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from evals.generated.__main__ import generated
-from evals.generated.build import dims_of
+from evals.generated.__main__ import generated, groups
 from evals.generated.network import Network
 from evals.root_cause.picture import holders
 from evals.small.__main__ import Truth
@@ -204,7 +203,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.generated.faults", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=500, help="so many networks")
-    parser.add_argument("--together", type=int, default=12, help="as in `python -m evals.generated`")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
     parser.add_argument("--json", type=Path, help="add the rows here, and leave out networks that it holds")
     wish = parser.parse_args()
@@ -214,10 +212,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
         folder = Path(place)
         truth = Truth(folder, 1)
-        for first in range(wish.first, wish.first + wish.count, wish.together):
-            seeds = [seed for seed in range(first, first + wish.together) if seed not in {row.seed for row in rows}]
+        for seeds in groups(wish.first, wish.count, {row.seed for row in rows}):
             late = wish.minutes and time.monotonic() - begun > 60 * wish.minutes
-            for network in generated(seeds, dims_of(first)) if seeds and not late else []:
+            for network in [] if late else generated(seeds):
                 if wish.minutes and time.monotonic() - begun > 60 * wish.minutes:
                     break
                 for row in faults_of(network, folder, truth):

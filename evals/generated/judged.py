@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evals.generated.network import Network, together
+from evals.generated.network import Network, together, whose
 from evals.small.__main__ import Truth, measured, stock_of
 from evals.small.catalogue import SmallLayer
 from evals.small.cells import Row
@@ -62,14 +62,18 @@ def judge(networks: Sequence[Network], folder: Path, truth: Truth) -> Iterator[J
 
 
 def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: Path, truth: Truth) -> Iterator[Judged]:
-    """Judge networks in one release; where they do not all pass in all formats, in two halves."""
+    """Judge networks in one release; where they do not all pass in all formats, those that it names, and the rest.
+
+    Where none is named, they are halved. Every network that is said to be right is so in a release that passed.
+    """
     if len(networks) > 1:
-        row = measured(together(networks), folder, truth, stock[networks[0].seed])  # alike: all sound, or none
+        whole = together(networks)
+        row = measured(whole, folder, truth, stock[networks[0].seed])  # alike: all sound, or none
         if class_of(row) in (FAIR, FIND) and not row.without:
             yield from (_passed(network, stock[network.seed]) for network in networks)
             return
-        half = len(networks) // 2
-        for part in (networks[:half], networks[half:]):
+        named = {network.seed for place in row.places if (network := whose(place, networks, whole.source))}
+        for part in _parts(networks, named):
             yield from _judge_group(part, stock, folder, truth)
         return
     for network in networks:
@@ -77,6 +81,15 @@ def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: 
         verdict = class_of(row)
         kind = "" if verdict == FAIR else kind_of(row)
         yield Judged(network.seed, verdict, kind, _statements(network), {} if verdict == FAIR else asdict(row))
+
+
+def _parts(networks: Sequence[Network], named: Collection[int]) -> list[Sequence[Network]]:
+    """Those that are named, each alone, and the rest; two halves where none is named, or most."""
+    if not named or len(named) > len(networks) // 2:
+        half = len(networks) // 2
+        return [networks[:half], networks[half:]]
+    rest = [network for network in networks if network.seed not in named]
+    return [*([network] for network in networks if network.seed in named), rest]
 
 
 def _passed(network: Network, stock: str) -> Judged:

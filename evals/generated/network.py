@@ -113,6 +113,17 @@ def read(stored: Mapping[str, Any]) -> Network:
     return Network(stored["seed"], inputs, dims, steps, outputs, stored["form"])
 
 
+def whose(place: str, networks: Sequence[Network], source: str) -> Network | None:
+    """The network of those in one layer whose line, or whose output, a message names: `file.py:12`, `output_3`."""
+    name, _, line = place.partition(":")
+    if line:
+        classes = re.findall(r"^class Net(\d*)\(", "\n".join(source.splitlines()[: int(line)]), re.M)
+        return networks[int(classes[-1])] if classes and classes[-1] else None
+    number = int(name.removeprefix("output_"))
+    outputs = [network for network in networks for _ in network.outputs]
+    return outputs[number] if number < len(outputs) else None
+
+
 def together(networks: Sequence[Network]) -> SmallLayer:
     """One layer of several networks beside each other, each with its own inputs; their dims are the same."""
     parts, inputs, calls = list[str](), list[Input](), list[str]()

@@ -67,7 +67,7 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> 
     row = Row(layer.family, layer.name, "runs", stock or stock_of(layer, truth))
     if row.stock != "sound":
         row.eager = truth.of(layer, "eager")
-    answer, places = _released(layer, folder, row)
+    answer = _released(layer, folder, row)
     rest = layer
     for format, refused in _REFUSED.items():
         refusal = next((text for message in row.messages for text in refused.findall(message)), "")
@@ -75,9 +75,9 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> 
             row.without = "; ".join(filter(None, (row.without, f"{refusal}; stock: {theirs}")))
             rest = replace(rest, formats=tuple(name for name in rest.formats if name != format))
             rest.write(folder)
-            answer, places = _released(rest, folder, row)
+            answer = _released(rest, folder, row)
     row.marked = [*layer.marked]
-    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & places)
+    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & {*row.places})
     if row.exit == 0:
         bundle = str(folder / answer["bundle"])
         row.files = {variant: truth.of(layer, "", bundle, variant) for variant in answer["variants"]}
@@ -92,8 +92,8 @@ def stock_of(layer: SmallLayer, truth: Truth) -> str:
     return "sound" if truth.of(layer, "loaded") == "sound" else answer
 
 
-def _released(layer: SmallLayer, folder: Path, row: Row) -> tuple[dict[str, Any], set[str]]:
-    """The answer of a release, and the places that its messages name; what came of it stands in the row."""
+def _released(layer: SmallLayer, folder: Path, row: Row) -> dict[str, Any]:
+    """The answer of a release; what came of it stands in the row."""
     started = time.monotonic()
     spec = f"{layer.name}.yaml"
     done = exporter("release", spec, "--out", "out", "--no-cache", "--quiet", "--json", cwd=folder)
@@ -101,7 +101,8 @@ def _released(layer: SmallLayer, folder: Path, row: Row) -> tuple[dict[str, Any]
     row.exit = done.code
     answer: dict[str, Any] = json.loads(done.out) if done.out else {}
     row.messages, places = _messages(answer)
-    return answer, places
+    row.places = sorted(places | _failed_outputs(answer, folder))
+    return answer
 
 
 def _messages(answer: dict[str, Any]) -> tuple[list[str], set[str]]:
@@ -116,6 +117,15 @@ def _messages(answer: dict[str, Any]) -> tuple[list[str], set[str]]:
     words = " ".join(messages).replace(",", " ").replace("(", " ").split()
     places = {":".join(Path(word.rstrip(":.);")).name.split(":")[:2]) for word in words if ".py:" in word}
     return [message[:600] for message in messages], places
+
+
+def _failed_outputs(answer: dict[str, Any], folder: Path) -> set[str]:
+    """The outputs whose claims did not hold; empty where a claim that is of no output did not hold either."""
+    if answer.get("verdict", "passed") == "passed" or not answer.get("bundle"):
+        return set()
+    checks = json.loads((folder / answer["bundle"] / "parity.json").read_text())["checks"]
+    outputs = {str(check["output"]) for check in checks if check["outcome"] != "match"}
+    return set() if "" in outputs else outputs
 
 
 def main() -> int:

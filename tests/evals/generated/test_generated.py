@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evals.generated.build import build, dims_of
+from evals.generated.__main__ import groups
+from evals.generated.build import GROUP, build
 from evals.generated.judged import ALARM, FAIR, HOLE, LIMIT, class_of, judge, kind_of, shrink
-from evals.generated.network import Network, Step, read, together
+from evals.generated.network import Network, Step, read, together, whose
 from evals.generated.statement import CannotFill, Filling, Known, chosen, statements
 from evals.small.__main__ import Truth
 from evals.small.catalogue import Input, SmallLayer
@@ -88,11 +89,29 @@ def test_a_number_gives_the_same_network_which_runs(seed: int) -> None:
 
 
 def test_networks_of_a_group_have_the_same_dims() -> None:
-    whole = together([build(seed, dims_of(0)) for seed in range(3)])
+    whole = together([build(seed) for seed in range(3)])
     assert whole.source.count("class Net") == 4
     assert "class Net2(nn.Layer)" in whole.source
     assert all(tensor.name[:2] in {"n0", "n1", "n2"} for tensor in whole.inputs)
     compile(whole.source, "net", "exec")
+
+
+def test_numbers_go_in_groups_of_the_same_dims_without_those_that_are_known() -> None:
+    assert [*groups(GROUP - 2, 5, {GROUP})] == [[GROUP - 2, GROUP - 1], [GROUP + 1, GROUP + 2]]
+    assert [*groups(0, 2 * GROUP, range(GROUP))] == [[*range(GROUP, 2 * GROUP)]]
+
+
+def test_the_network_of_a_group_is_known_by_its_line_and_by_its_output() -> None:
+    networks = [build(seed) for seed in range(3)]
+    source = together(networks).source
+    lines = source.splitlines()
+    for number, network in enumerate(networks):
+        line = 1 + next(at for at, text in enumerate(lines) if text.startswith(f"class Net{number}("))
+        assert whose(f"g0to2.py:{line + 2}", networks, source) == network
+    assert whose(f"g0to2.py:{len(lines)}", networks, source) is None
+    owners = [whose(f"output_{number}", networks, source) for number in range(sum(len(n.outputs) for n in networks))]
+    assert owners == [network for network in networks for _ in network.outputs]
+    assert whose("output_99", networks, source) is None
 
 
 def test_what_an_output_does_not_need_goes_and_what_changes_it_stays() -> None:
@@ -144,7 +163,7 @@ def test_a_stored_network_is_read_back() -> None:
 
 @pytest.mark.parametrize("seeds", SAMPLE)
 def test_a_sample_has_no_hole_and_no_alarm(seeds: tuple[int, ...], tmp_path: Path) -> None:
-    networks = [build(seed, dims_of(seeds[0])) for seed in seeds]
+    networks = [build(seed) for seed in seeds]
     truth = Truth(tmp_path, 1)
     try:
         judged = [*judge(networks, tmp_path, truth)]
