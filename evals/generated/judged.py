@@ -68,11 +68,11 @@ def _judge_group(networks: Sequence[Network], stock: Mapping[int, str], folder: 
     """
     if len(networks) > 1:
         whole = together(networks)
-        row = measured(whole, folder, truth, stock[networks[0].seed])  # alike: all sound, or none
-        if class_of(row) in (FAIR, FIND) and not row.without:
+        row = measured(whole, folder, truth, stock[networks[0].seed], whole=True)  # alike: all sound, or none
+        if class_of(row) in (FAIR, FIND):
             yield from (_passed(network, stock[network.seed]) for network in networks)
             return
-        named = {network.seed for place in row.places if (network := whose(place, networks, whole.source))}
+        named = {network.seed for place in row.blamed if (network := whose(place, networks, whole.source))}
         for part in _parts(networks, named):
             yield from _judge_group(part, stock, folder, truth)
         return

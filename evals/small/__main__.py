@@ -57,11 +57,11 @@ class Truth:
         self._process.communicate()
 
 
-def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> Row:
+def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "", whole: bool = False) -> Row:
     """Release a layer, and hold what came of it against eager and stock Paddle.
 
-    Where a format is refused, and stock Paddle gives no right file of it either, the rest is released. `stock` is what
-    :func:`stock_of` said of the layer, where that was asked before.
+    Where a format is refused, and stock Paddle gives no right file of it either, the rest is released, but for `whole`.
+    `stock` is what :func:`stock_of` said of the layer, where that was asked before.
     """
     layer.write(folder)
     row = Row(layer.family, layer.name, "runs", stock or stock_of(layer, truth))
@@ -69,7 +69,7 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> 
         row.eager = truth.of(layer, "eager")
     answer = _released(layer, folder, row)
     rest = layer
-    for format, refused in _REFUSED.items():
+    for format, refused in () if whole else _REFUSED.items():
         refusal = next((text for message in row.messages for text in refused.findall(message)), "")
         if row.sound and refusal and (theirs := truth.of(layer, _STOCK[format])) != "sound":
             row.without = "; ".join(filter(None, (row.without, f"{refusal}; stock: {theirs}")))
@@ -77,7 +77,6 @@ def measured(layer: SmallLayer, folder: Path, truth: Truth, stock: str = "") -> 
             rest.write(folder)
             answer = _released(rest, folder, row)
     row.marked = [*layer.marked]
-    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & {*row.places})
     if row.exit == 0:
         bundle = str(folder / answer["bundle"])
         row.files = {variant: truth.of(layer, "", bundle, variant) for variant in answer["variants"]}
@@ -100,29 +99,34 @@ def _released(layer: SmallLayer, folder: Path, row: Row) -> dict[str, Any]:
     row.seconds = round(time.monotonic() - started, 1)
     row.exit = done.code
     answer: dict[str, Any] = json.loads(done.out) if done.out else {}
-    row.messages, places = _messages(answer)
-    row.places = sorted(places | _failed_outputs(answer, folder))
+    row.messages, errors, others = _messages(answer)
+    row.blamed = sorted(_failed_outputs(answer, folder) if answer.get("bundle") else errors)
+    row.at_line = bool({f"{layer.name}.py:{line}" for line in layer.marked} & (errors | others))
     return answer
 
 
-def _messages(answer: dict[str, Any]) -> tuple[list[str], set[str]]:
-    """The messages of an error or of findings, and the places `file.py:line` that they name."""
+def _messages(answer: dict[str, Any]) -> tuple[list[str], set[str], set[str]]:
+    """The messages of an error or of findings, and the places `file.py:line` that errors name, and that others name."""
     error = answer.get("error")
-    messages = [f"{error['where']}: {error['what']}"] if error else []
-    findings = [*answer.get("findings", []), *(error or {}).get("findings", [])]
-    for finding in findings:
-        messages.append(f"{finding['path']}:{finding['line']}: {finding['severity']} {finding['message']}")
+    messages = [("error", f"{error['where']}: {error['what']}")] if error else []
+    for finding in [*answer.get("findings", []), *(error or {}).get("findings", [])]:
+        text = f"{finding['path']}:{finding['line']}: {finding['severity']} {finding['message']}"
+        messages.append((finding["severity"], text))
     if answer.get("verdict", "passed") != "passed":
-        messages.append(f"verdict {answer['verdict']} {json.dumps(answer.get('blame', ''))[:400]}")
-    words = " ".join(messages).replace(",", " ").replace("(", " ").split()
-    places = {":".join(Path(word.rstrip(":.);")).name.split(":")[:2]) for word in words if ".py:" in word}
-    return [message[:600] for message in messages], places
+        blame = json.dumps(answer.get("blame", ""))[:400]
+        messages.append(("error", f"verdict {answer['verdict']} {blame}"))
+    errors = {place for severity, text in messages if severity == "error" for place in _places(text)}
+    others = {place for severity, text in messages if severity != "error" for place in _places(text)}
+    return [text[:600] for _, text in messages], errors, others
+
+
+def _places(message: str) -> set[str]:
+    words = message.replace(",", " ").replace("(", " ").split()
+    return {":".join(Path(word.rstrip(":.);")).name.split(":")[:2]) for word in words if ".py:" in word}
 
 
 def _failed_outputs(answer: dict[str, Any], folder: Path) -> set[str]:
     """The outputs whose claims did not hold; empty where a claim that is of no output did not hold either."""
-    if answer.get("verdict", "passed") == "passed" or not answer.get("bundle"):
-        return set()
     checks = json.loads((folder / answer["bundle"] / "parity.json").read_text())["checks"]
     outputs = {str(check["output"]) for check in checks if check["outcome"] != "match"}
     return set() if "" in outputs else outputs

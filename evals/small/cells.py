@@ -14,8 +14,8 @@ class Row:
 
     `eager` and `stock`: `runs` and `sound`, or what went wrong. `files`: `right` for each variant that passed, or how
     it differs from eager. `marked`: the lines that no export can keep, and whether a message named one of them.
-    `without`: why it was released without ONNX or .pdmodel: what the exporter says, and stock. `places`: the lines that
-    messages name, as `file.py:line`, and the outputs whose claims did not hold.
+    `without`: why it was released without ONNX or .pdmodel: what the exporter says, and stock. `blamed`: the lines of
+    errors, as `file.py:line`, or the outputs whose claims did not hold.
     """
 
     family: str
@@ -27,7 +27,7 @@ class Row:
     files: dict[str, str] = field(default_factory=dict)
     marked: list[int] = field(default_factory=list)
     at_line: bool = False
-    places: list[str] = field(default_factory=list)
+    blamed: list[str] = field(default_factory=list)
     without: str = ""
     seconds: float = 0.0
 
