@@ -8,6 +8,7 @@ same network, for the same version of Paddle.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +59,8 @@ _INPUTS: tuple[tuple[str, tuple[int | str, ...], str], ...] = (
     ("bool", ("b", 6), "integers(0,2)"),
 )
 
+#: What may take any of equal numbers (exporter/paddle/choices.py): with two of them there is no one right answer.
+_CHOOSES = re.compile(r"\b(argsort|topk|kthvalue)\(")
 _FLOATS = sum(dtype.startswith("float") for dtype, _, _ in _INPUTS)
 
 
@@ -198,6 +201,12 @@ class _Builder:
             self.net.eval()
             for tried in self.tries:
                 _run(step.lines, tried.names)
+        if _CHOOSES.search("\n".join(step.lines)) and any(
+            np.unique(value := _value(tried.names[name])).size < value.size
+            for tried in self.tries
+            for name in step.reads
+        ):
+            raise _Refused
         for name in (*step.defines, *step.reads):
             values = [_value(tried.names[name]) for tried in self.tries]
             if len({(value.dtype, value.ndim) for value in values}) != 1 or not all(map(_sound, values)):

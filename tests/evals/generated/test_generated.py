@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evals.generated.__main__ import groups
-from evals.generated.build import GROUP, build
+from evals.generated.build import GROUP, build, dims_of
 from evals.generated.judged import ALARM, FAIR, HOLE, LIMIT, class_of, judge, kind_of, shrink
 from evals.generated.network import Network, Step, read, together, whose
 from evals.generated.statement import CannotFill, Filling, Known, chosen, statements
@@ -74,6 +74,17 @@ def test_the_same_words_give_the_same_draw_and_a_size_that_varies_none() -> None
     assert filling.fill("$(x -1)") == "4"
     with pytest.raises(CannotFill):
         filling.fill("$(x 0)")
+
+
+def test_nothing_chooses_among_equal_numbers() -> None:
+    from evals.generated.build import _Builder, _Refused
+
+    builder = _Builder(random.Random(0), dims_of(0))
+    builder._begin()
+    builder._take(_step("doubled", "v1 = paddle.concat([x1, x1], 0)", ("x1",), ("v1",)))
+    builder._take(_step("sound", "v2, v3 = paddle.topk(x1, 1)", ("x1",), ("v2", "v3")))
+    with pytest.raises(_Refused):
+        builder._take(_step("tied", "v4, v5 = paddle.topk(v1, 1)", ("v1",), ("v4", "v5")))
 
 
 @pytest.mark.parametrize("seed", range(8))

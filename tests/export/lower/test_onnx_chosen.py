@@ -61,6 +61,8 @@ CASES: dict[str, Case] = {
     "unique_consecutive of one output": (lambda x: paddle.unique_consecutive(x), ("n",), "int32", [(9,), (1,)]),
     "unique_consecutive of rows": (runs(0, "int32"), ("n", 1), "float32", [(9, 1), (1, 1)]),
     "unique_consecutive of columns": (runs(-1), (1, 2, 30), "float64", [(1, 2, 30)]),
+    "unique, int32": (lambda x: paddle.unique(x, True, True, True), ("n",), "int32", [(9,), (1,)]),
+    "unique of rows, int32": (lambda x: paddle.unique(x, axis=0), ("n", 1), "int32", [(9, 1), (1, 1)]),
     "nanmedian of integers": (lambda x: paddle.nanmedian(x, 0), ("n", 6), "int32", [(4, 6), (2, 6)]),
 }  # fmt: skip
 

@@ -134,13 +134,14 @@ def _searchsorted(c: Call) -> Tensor:
 
 def _unique(c: Call) -> list[Tensor]:
     """Sorted; ONNX gives the first places, those of each element, and how many there are, as Paddle."""
-    b, x = c.b, c.x()
+    b, operand = c.b, c.x()
     c.ignore("return_index", "return_inverse", "return_counts", "is_sorted", "dtype")
+    x = b.cast(operand, "int64") if operand.dtype == "int32" else operand  # ONNX Runtime 1.31 has no kernel of int32
     axes = list(c.attr("axis"))
     more = {"axis": int(axes[0]) % x.rank} if axes else {}
     made = b.many("Unique", x, shapes=[one.shape if axes else (-1,) for one in (x, x, x, x)], sorted=1, **more)
     values, *places = made
-    return [values, *(Tensor(one.name, "int64", (-1,)) for one in places)]
+    return [b.cast(values, operand.dtype), *(Tensor(one.name, "int64", (-1,)) for one in places)]
 
 
 def _unique_consecutive(c: Call) -> list[Tensor]:
