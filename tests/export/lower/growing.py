@@ -50,3 +50,34 @@ def in_a_branch(x: Any) -> Any:
         else:
             parts.append(-x[at])
     return paddle.stack(parts)
+
+
+def in_one_branch(x: Any) -> Any:
+    parts = [x[0].argmax(axis=0)]
+    for at in range(x.shape[0]):
+        if x[at].sum() > 0:
+            parts.append(x[at].argmax(axis=0))
+    return paddle.stack(parts), paddle.concat(parts)
+
+
+def in_a_branch_alone(x: Any) -> Any:
+    parts = [x[0] * 2]
+    if x.sum() > 0:
+        parts.append(x[-1])
+        parts.append(x[0])
+    else:
+        parts.append(-x[-1])
+    parts.append(x[0])
+    return paddle.stack(parts)
+
+
+def in_a_branch_of_an_inner_loop(x: Any) -> Any:
+    parts = []
+    for at in range(x.shape[0]):
+        for place in range(x.shape[2]):
+            if x[at, 0, place] > 0:
+                parts.append(x[at, :, place])
+            else:
+                parts.append(x[at, :, place] * 3)
+        parts.append(x[at, :, 0])
+    return paddle.stack(parts)

@@ -43,6 +43,17 @@ def test_members_are_joined_along_their_first_axis_only(tmp_path: Path) -> None:
         AsOnnx(growing.second_axis, ROWS, tmp_path)
 
 
-def test_a_list_that_a_branch_writes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="such as a list that grows"):
-        AsOnnx(growing.in_a_branch, ROWS, tmp_path)
+@pytest.mark.parametrize(
+    "body",
+    [
+        growing.in_a_branch,
+        growing.in_one_branch,
+        growing.in_a_branch_alone,
+        growing.in_a_branch_of_an_inner_loop,
+    ],
+    ids=lambda body: body.__name__,
+)
+def test_what_branches_append(body: Any, tmp_path: Path) -> None:
+    both = AsOnnx(body, ROWS, tmp_path)
+    for count, width in ((2, 4), (1, 1), (5, 3), (6, 2)):
+        both.must_equal_eager(rows(count, width))

@@ -27,21 +27,41 @@ def written_in_place(operator: Operator) -> int | None:
     return 0 if operator.name.endswith("_") and operator.name not in _NOT_IN_PLACE else None
 
 
-def appended(operator: Operator) -> set[int]:
-    """The lists that an operator's blocks append to, in place; those that a block itself creates among them."""
-    inner = (member for block in operator.blocks for member in flat(block))
-    return {member.operands[0] for member in inner if member.name == "array_write_"}
+def changed_inside(operator: Operator) -> set[int]:
+    """The values that an operator's blocks write in place; those that a block itself makes among them."""
+    inner = [member for block in operator.blocks for member in flat(block)]
+    places = ((member, written_in_place(member)) for member in inner)
+    return {member.operands[at] for member, at in places if at is not None}
 
 
 def dtypes_of_members(block: Block) -> dict[int, str]:
-    """The dtype of what is appended to each list that grows, by the list's number."""
+    """The dtype of what is appended to each list that grows, by each number that the list has in turn."""
     operators = list(flat(block))
     blocks = [block, *(inner for operator in operators for inner in operator.blocks)]
     values = [value for operator in operators for value in operator.results]
-    types = {value.id: value.type for value in [*values, *(value for inner in blocks for value in inner.arguments)]}
+    values += [value for inner in blocks for value in inner.arguments]
+    types = {value.id: value.type for value in values}
     writes = [operator.operands for operator in operators if operator.name == "array_write_"]
     members = {grown: types.get(member) for grown, member, *_ in writes}
-    return {grown: kind.dtype for grown, kind in members.items() if isinstance(kind, TensorType)}
+    dtypes = {grown: kind.dtype for grown, kind in members.items() if isinstance(kind, TensorType)}
+    same = [pair for operator in operators for pair in _same_value(operator) if types.get(pair[0], ()) is None]
+    while new := {
+        to: dtypes[of] for pair in same for of, to in (pair, pair[::-1]) if of in dtypes and to not in dtypes
+    }:
+        dtypes |= new
+    return dtypes
+
+
+def _same_value(operator: Operator) -> Iterator[tuple[int, int]]:
+    """Pairs of numbers that are one list: an operand, the argument and the result of a block, and what it yields."""
+    results = [value.id for value in operator.results]
+    if operator.name == "array_write_":
+        yield operator.operands[0], results[0]
+    for block in operator.blocks:
+        yields = block.operators[-1].operands[1 if operator.name == "while" else 0 :]
+        yield from zip(yields, results, strict=False)
+        yield from zip(operator.operands[1:], (value.id for value in block.arguments), strict=False)
+        yield from zip((value.id for value in block.arguments), results, strict=False)
 
 
 def reads(operator: Operator) -> set[int]:
@@ -66,7 +86,7 @@ def needed(block: Block) -> set[int]:
     for operator in reversed(block.operators):
         writes = {value.id for value in operator.results}
         in_place = operator.name.endswith("_") and bool(set(operator.operands[:2]) & values)
-        in_place = in_place or bool(appended(operator) & values)
+        in_place = in_place or bool(changed_inside(operator) & values)
         wanted = operator.name in ("fetch", "data") or bool(writes & values) or in_place
         if wanted and operator.name not in _NOTHING:
             found.add(operator.index)

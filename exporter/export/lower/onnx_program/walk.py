@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from exporter.base.readers.program import Block, Operator, TensorType, Type, Value
 from exporter.base.tensors import Array
 from exporter.export.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering, OperatorRefused
 from exporter.export.lower.onnx_program.constants import Constants
-from exporter.export.lower.onnx_program.effects import appended, dtypes_of_members, needed, readers, written_in_place
+from exporter.export.lower.onnx_program.effects import (
+    changed_inside,
+    dtypes_of_members,
+    needed,
+    readers,
+    written_in_place,
+)
 from exporter.export.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Growing, Pair, Tensor, value_name
 from exporter.export.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES, lists
+from exporter.export.lower.onnx_program.values import (
+    common_sizes,
+    gives_complex,
+    inside,
+    is_complex,
+    is_complex_type,
+    joined,
+    like,
+    listed,
+    number_of_part,
+    of_one_kind,
+    parts_of,
+    real_type,
+)
 
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or an integer (3.3.1).
 _DECLARED_WRONG = (
@@ -100,7 +119,7 @@ class Walk:
             "parameter": self._parameter,
             "data": self._data,
             "fetch": lambda *_: self._fetch(call, operator, operands),
-            "builtin.combine": lambda *_: [_listed(operands)],
+            "builtin.combine": lambda *_: [listed(operands)],
             "builtin.split": lambda *_: list(operands[0]) if isinstance(operands[0], tuple) else [],
             "create_array": lambda *_: [lists.empty(self.b, self._members.get(operator.results[0].id, "float32"))],
             "array_write_": lambda *_: self._append(call, operator),
@@ -109,8 +128,8 @@ class Walk:
         }
         if operator.name in own:
             return own[operator.name](call, operator)
-        plain, given = operator.name.removesuffix("_"), any(map(_is_complex, operands))
-        if (given or _gives_complex(operator)) and not TO_BOTH.isdisjoint((operator.name, plain)):
+        plain, given = operator.name.removesuffix("_"), any(map(is_complex, operands))
+        if (given or gives_complex(operator)) and not TO_BOTH.isdisjoint((operator.name, plain)):
             return self._both(operator, operands)
         if given:
             return self._by(OF_PAIRS.get(plain), call, operator, " of complex values")
@@ -139,10 +158,11 @@ class Walk:
     def _both(self, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
         """An operator that does the same to both parts, done to each; to the real one, where the result is real."""
         halves, plain = [], operator.name.removesuffix("_")
-        results = tuple(Value(value.id, _real_type(value.type)) for value in operator.results)
-        for at in (0, 1) if _gives_complex(operator) else (0,):
+        results = tuple(Value(value.id, real_type(value.type)) for value in operator.results)
+        for at in (0, 1) if gives_complex(operator) else (0,):
             attributes = {
-                name: _number(held, at) if name in NUMBERS else held for name, held in operator.attributes.items()
+                name: number_of_part(held, at) if name in NUMBERS else held
+                for name, held in operator.attributes.items()
             }
             part = replace(operator, results=results, attributes=attributes)
             given = [self._part(operand, at, place in VALUES.get(plain, ())) for place, operand in enumerate(operands)]
@@ -152,7 +172,7 @@ class Walk:
             return halves[0]
         if plain == "eye":
             halves[1] = [self._zeros(one) if isinstance(one, Tensor) else one for one in halves[1]]
-        return [_joined(real, imag) for real, imag in zip(*halves, strict=True)]
+        return [joined(real, imag) for real, imag in zip(*halves, strict=True)]
 
     def _zeros(self, x: Tensor) -> Tensor:
         return self.b.expand(self.b.constant(0, x.dtype), self.b.shape_of(x), x.shape)
@@ -170,15 +190,15 @@ class Walk:
         if isinstance(found, tuple):
             kinds = declared if isinstance(declared, tuple) else (declared,) * len(found)
             parts = [self._checked(call, kind, part) for kind, part in zip(kinds, found, strict=True)]
-            return _listed(parts)
+            return listed(parts)
         if isinstance(found, Pair):
-            both = [self._checked(call, _real_type(declared), part) for part in (found.real, found.imag)]
-            return _joined(*both)
+            both = [self._checked(call, real_type(declared), part) for part in (found.real, found.imag)]
+            return joined(*both)
         if isinstance(found, Growing):
             return found
         if not isinstance(found, Tensor) or not isinstance(declared, TensorType):
             return UNWRITTEN
-        if _is_complex_type(declared):
+        if is_complex_type(declared):
             raise call.refuse(f"has no conversion that gives complex values ({declared.dtype})")
         if call.operator.name not in _DECLARED_WRONG or (found.is_float and "float" in declared.dtype):
             found = self.b.cast(found, declared.dtype)
@@ -198,7 +218,7 @@ class Walk:
             numbers = self._parts.get(number, ())
             if len(numbers) != len(found):
                 return found
-            return _listed([self._named(part, one, start) for part, one in zip(found, numbers, strict=True)])
+            return listed([self._named(part, one, start) for part, one in zip(found, numbers, strict=True)])
         if not isinstance(found, Tensor):
             return found
         named = self.b.rename(found, value_name(number), start)
@@ -221,8 +241,6 @@ class Walk:
         if at is None:
             return
         written = operator.operands[at]
-        if written not in self._scopes[-1]:
-            raise call.refuse("it writes into a tensor from outside the branch or loop")
         self._scopes[-1][written] = self._scopes[-1][operator.results[0].id]
 
     def _parameter(self, call: Call, operator: Operator) -> Sequence[Lowered]:
@@ -245,7 +263,7 @@ class Walk:
         return [made]
 
     def _fetch(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
-        if any(map(_is_complex, operands)):
+        if any(map(is_complex, operands)):
             raise call.refuse(
                 "an output is of complex values, which ONNX Runtime does not compute; put out as_real of it"
             )
@@ -255,144 +273,89 @@ class Walk:
         return [found]
 
     def _if(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        """Both branches give the results, and then what either writes into values from outside."""
         condition = call.b.reshape(call.raw(), [], [])
-        bodies = [self._body(call, block, (), ()) for block in operator.blocks]
-        if len(bodies) != 2 or len(bodies[0].outputs) != len(bodies[1].outputs):
-            raise call.refuse("both branches do not give as many values")
-        shapes = [one.shape for one in bodies[0].outputs]
-        attributes = {"then_branch": bodies[0], "else_branch": bodies[1]}
-        made = call.b.many("If", condition, shapes=shapes, **attributes)
-        outputs = [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, bodies[0].outputs, strict=True)]
-        return _given(operator, outputs)
+        changed = self._outer(changed_inside(operator))
+        yields = zip(*(block.operators[-1].operands for block in operator.blocks), strict=False)
+        results = {one: at for at, (one, *others) in enumerate(yields) if others == [one] and one in changed}
+        extra = [number for number in changed if number not in results]
+        bodies = [self._body(call, block, {}, (), extra) for block in operator.blocks]
+        if len(bodies) != 2 or not of_one_kind(bodies[0][1], bodies[1][1]):
+            raise call.refuse("both branches do not give as many values, of the same dtypes")
+        (then, given), (other, _) = bodies
+        shapes = [common_sizes(*pair) for pair in zip(then.outputs, other.outputs, strict=True)]
+        made = call.b.many("If", condition, shapes=shapes, then_branch=then, else_branch=other)
+        parts = iter([Tensor(x.name, out.dtype, x.shape) for x, out in zip(made, then.outputs, strict=True)])
+        values = [like(value, parts) for value in given]
+        end = len(values) - len(extra)
+        self._scopes[-1].update(zip(extra, values[end:], strict=True))
+        self._scopes[-1].update({number: values[at] for number, at in results.items()})
+        return values[:end]
 
     def _while(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
-        """Loop without a bound on its turns; the body puts out the condition first, as PIR's does."""
-        b = call.b
-        condition = b.reshape(call.raw(0), [], [])
-        parts = [_parts(operands[at]) or (call.raw(at),) for at in range(1, len(operator.operands))]
-        carried = [part for listed in parts for part in listed]
-        grown = {number: self.value(number, operator) for number in sorted(self._outer(appended(operator)))}
-        if not set(grown) <= set(self._scopes[-1]):
-            raise call.refuse("it appends to a list from outside the branch")
-        carried += [part for listed in grown.values() for part in _parts(listed)]
-        (block,) = operator.blocks
-        turn = Tensor(b.name("turn"), "int64", ())
-        running = Tensor(b.name("running"), "bool", ())
-        body = self._body(call, block, block.arguments, (turn, running), tuple(grown))
-        shapes = [one.shape for one in body.outputs[1:]]
-        made = b.many("Loop", None, condition, *carried, shapes=shapes, body=body)
-        outputs = [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, body.outputs[1:], strict=True)]
-        end = len(outputs) - 3 * len(grown)
-        for at, number in enumerate(grown):
-            self._scopes[-1][number] = Growing(*outputs[end + 3 * at : end + 3 * at + 3])
-        return _given(operator, outputs[:end])
+        """Loop without a bound on its turns; the body puts out the condition first, as PIR's does.
 
-    def _outer(self, numbers: set[int]) -> set[int]:
-        """Those of these lists that exist already."""
-        return {number for number in numbers if any(number in scope for scope in self._scopes)}
+        What it writes into values from outside goes in and out last.
+        """
+        b = call.b
+        condition, (block,) = b.reshape(call.raw(0), [], []), operator.blocks
+        changed = self._outer(changed_inside(operator))
+        carried = [operand if parts_of(operand) else call.raw(at) for at, operand in enumerate(operands[1:], 1)]
+        carried += [self.value(number, operator) for number in changed]
+        declared = [(argument.id, value_name(argument.id), argument.type) for argument in block.arguments]
+        declared += [(number, b.name("changed"), None) for number in changed]
+        scope = {
+            number: inside(b, value, name, kind) for value, (number, name, kind) in zip(carried, declared, strict=True)
+        }
+        own = (Tensor(b.name("turn"), "int64", ()), Tensor(b.name("running"), "bool", ()))
+        before = [scope[number] for number in changed]
+        body, (_, *given) = self._body(call, block, scope, own, changed)
+        end = len(given) - len(changed)
+        if any(not _is_as_before(*pair) for pair in zip(before, given[end:], strict=True)):
+            raise call.refuse("it changes the dtype or the sizes of a tensor from outside the loop")
+        shapes = [part.shape for part in body.outputs[1:]]
+        inputs = [part for value in carried for part in parts_of(value)]
+        made = b.many("Loop", None, condition, *inputs, shapes=shapes, body=body)
+        parts = iter([Tensor(x.name, out.dtype, out.shape) for x, out in zip(made, body.outputs[1:], strict=True)])
+        values = [like(value, parts) for value in given]
+        self._scopes[-1].update(zip(changed, values[end:], strict=True))
+        return values[:end]
+
+    def _outer(self, numbers: set[int]) -> list[int]:
+        """Those of these values that exist already."""
+        return sorted(number for number in numbers if any(number in scope for scope in self._scopes))
 
     def _body(
-        self, call: Call, block: Block, arguments: Sequence[Value], own: Sequence[Tensor], grown: Sequence[int] = ()
-    ) -> Graph:
-        """A block as a graph of its own; what it puts out is made in it, since ONNX asks for that.
+        self, call: Call, block: Block, scope: dict[int, Lowered], own: Sequence[Tensor], changed: Sequence[int]
+    ) -> tuple[Graph, list[Lowered]]:
+        """A block as a graph of its own, and the values it puts out: its own and those of the numbers `changed`.
 
-        The lists `grown` go in and out last: the block appends to them.
+        It takes in `own` and the values of `scope`. What it puts out is made in it, since ONNX asks for that.
         """
         outer, about = self.b.graph, self.b.about
-        inner = self.b.graph = Graph(inputs=list(own))
-        scope: dict[int, Lowered] = {}
-        for argument in arguments:
-            if not isinstance(argument.type, TensorType):
-                raise call.refuse("it carries what is no tensor, such as a list that grows")
-            name, dtype, shape = value_name(argument.id), argument.type.dtype, argument.type.shape
-            if dtype in FLOATS_OF:
-                lowered: Lowered = Pair(*(Tensor(self.b.name(name), FLOATS_OF[dtype], shape) for _ in range(2)))
-            else:
-                lowered = Tensor(name, dtype, shape)
-            scope[argument.id] = lowered
-            inner.inputs.extend(_parts(lowered))
-        for number in grown:
-            kinds = zip(_parts(self.value(number, call.operator)), ((-1,), (-1,), (1,)), strict=True)
-            inside = Growing(*(Tensor(self.b.name("list"), part.dtype, shape) for part, shape in kinds))
-            scope[number] = inside
-            inner.inputs.extend(inside.parts)
+        inner = self.b.graph = Graph(inputs=[*own, *(part for value in scope.values() for part in parts_of(value))])
         self._ends = {}
         self._scopes.append(scope)
         *operators, last = block.operators
         self.block(Block(block.arguments, tuple(operators)))
-        for number in last.operands:
-            parts = _parts(self.value(number, last))
-            if not parts:
-                raise call.refuse("its body gives what is no tensor, such as a list that grows")
-            inner.outputs += [self.b.emit("Identity", part, shape=part.shape) for part in parts]
-        for number in grown:
-            parts = _parts(scope[number])
-            inner.outputs += [self.b.emit("Identity", part, shape=part.shape) for part in parts]
+        given: list[Lowered] = []
+        for value in [self.value(number, last) for number in (*last.operands, *changed)]:
+            if not parts_of(value):
+                raise call.refuse("its body gives what is no tensor, such as a list of a fixed length")
+            parts = [self.b.emit("Identity", part, shape=part.shape) for part in parts_of(value)]
+            given.append(like(value, iter(parts)))
+            inner.outputs += parts
         self._ends = {}
         if own:  # the condition of a loop is a scalar
             inner.outputs[0] = self.b.reshape(inner.outputs[0], [], [])
         self._scopes.pop()
         self.b.graph, self.b.about = outer, about
-        return inner
+        return inner, given
 
 
-def _parts(value: Lowered) -> tuple[Tensor, ...]:
-    """A tensor, both parts of a complex value, the three of a list that grows; nothing of anything else."""
-    if isinstance(value, Pair):
-        return value.real, value.imag
-    if isinstance(value, Growing):
-        return value.parts
-    return (value,) if isinstance(value, Tensor) else ()
-
-
-def _given(operator: Operator, outputs: Sequence[Tensor]) -> list[Lowered]:
-    """What a branch or loop made, as its results are declared; two outputs are one complex value."""
-    left = iter(outputs)
-    kinds = [_is_complex_type(value.type) for value in operator.results]
-    return [Pair(next(left), next(left)) if is_complex else next(left) for is_complex in kinds]
-
-
-def _is_complex_type(declared: Type) -> bool:
-    if isinstance(declared, tuple):
-        return any(map(_is_complex_type, declared))
-    return declared is not None and declared.dtype in FLOATS_OF
-
-
-def _gives_complex(operator: Operator) -> bool:
-    return any(_is_complex_type(value.type) for value in operator.results)
-
-
-def _number(held: Any, at: int) -> Any:
-    """The real (0) or imaginary part (1) of a number of the result, or of a list of them."""
-    if isinstance(held, (list, tuple)):
-        return [one[at] if isinstance(one, (list, tuple)) else _number(one, at) for one in held]
-    return 0.0 if at else held
-
-
-def _is_complex(operand: Lowered) -> bool:
-    return isinstance(operand, Pair) or (isinstance(operand, tuple) and any(map(_is_complex, operand)))
-
-
-def _listed(parts: Sequence[Lowered]) -> Lowered:
-    """A list of tensors, or of complex values."""
-    pairs = tuple(part for part in parts if isinstance(part, Pair))
-    tensors = tuple(part for part in parts if isinstance(part, Tensor))
-    if len(pairs) + len(tensors) != len(parts) or (pairs and tensors):
-        return UNWRITTEN
-    return pairs or tensors
-
-
-def _joined(real: Lowered, imag: Lowered) -> Lowered:
-    """Both parts as one value; lists part by part."""
-    if isinstance(real, tuple) and isinstance(imag, tuple):
-        return _listed([_joined(one, two) for one, two in zip(real, imag, strict=True)])
-    return Pair(real, imag) if isinstance(real, Tensor) and isinstance(imag, Tensor) else UNWRITTEN
-
-
-def _real_type(declared: Type) -> Type:
-    """What PIR declares of a complex value, for one of its parts."""
-    if isinstance(declared, tuple):
-        return tuple(map(_real_type, declared))
-    if declared is None:
-        return None
-    return TensorType(FLOATS_OF.get(declared.dtype, declared.dtype), declared.shape)
+def _is_as_before(before: Lowered, after: Lowered) -> bool:
+    """Whether a loop may carry a value: a list that grows, or a tensor that keeps its dtype and sizes."""
+    if isinstance(before, Growing) and isinstance(after, Growing):
+        return before.numbers.dtype == after.numbers.dtype
+    both = [[(part.dtype, part.shape) for part in parts_of(value)] for value in (before, after)]
+    return both[0] == both[1]

@@ -30,7 +30,7 @@ VALUES = {
     **{"where": (1, 2), "masked_fill": (0, 2), "index_put": (0, 2), "full_like": (1,), "full_with_tensor": (0,)},
 }
 #: Attributes that are numbers of the result: a real one has an imaginary part of zero, a complex one is a list of two.
-NUMBERS = ("value", "values", "pad_value", "padding_value")
+NUMBERS = frozenset(("value", "values", "pad_value", "padding_value"))
 
 
 def _times(b: Builder, x: Pair, y: Pair, way: Callable[[Tensor, Tensor], Tensor]) -> Pair:
