@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evals.generated.network import Network, Step
-from evals.generated.statement import CannotFill, Filling, Known, Statement, chosen, statements
+from evals.generated.statement import CannotFill, Filling, Hole, Known, Statement, chosen, statements
 from evals.small.catalogue import Input
 from evals.small.truth import drawn
 
@@ -30,11 +30,14 @@ _MOST = 4096  # numbers in a value
 _LARGEST = 1e3
 _STEPS = (3, 25)
 _MOST_OUTPUTS = 4
+_MOST_RANK = 5
+_DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 #: Of an input's numbers, about ten steps of float32; and of a value's largest number, what may come of it.
 _ROUNDING, _MOVED = 1e-6, 3e-5
 _RANGES = ((1, 3), (1, 4), (2, 5)), ((2, 6), (3, 7), (1, 5))
 #: The inputs that are drawn from: dtype, shape, values.
-_INPUTS: tuple[tuple[str, tuple[int | str, ...], str], ...] = (
+_Kind = tuple[str, tuple[int | str, ...], str]
+_FLOAT_INPUTS: tuple[_Kind, ...] = (
     ("float32", ("b", 6), "normal"),
     ("float32", ("b", "t", 4), "normal"),
     ("float32", ("b", 4, 8, 6), "normal"),
@@ -47,21 +50,36 @@ _INPUTS: tuple[tuple[str, tuple[int | str, ...], str], ...] = (
     ("float32", ("b", 6, "t", 2), "uniform(-1,1)"),
     ("float32", (2, 4, 6), "normal"),
     ("float32", (1, 3, 8, 8), "normal"),
+    ("float32", ("b", 4), "uniform(0.1,0.9)"),
     ("float64", ("b", 6), "normal"),
     ("float64", ("b", "t", 4), "normal"),
+    ("float64", (2, 4), "uniform(0.1,2)"),
+    ("float16", ("b", 6), "normal"),
+    ("float16", ("b", "t", 4), "normal"),
+)
+_OTHER_INPUTS: tuple[_Kind, ...] = (
     ("int64", ("b", "t"), "integers(0,9)"),
     ("int64", ("b",), "integers(1,9)"),
     ("int32", ("b", 6), "integers(-9,9)"),
     ("int32", ("b", "t", 4), "integers(-9,9)"),
     ("int64", (4,), "integers(0,9)"),
     ("uint8", ("b", 6), "integers(0,200)"),
+    ("int8", ("b", 6), "integers(-9,9)"),
+    ("int16", ("b", "t"), "integers(-99,99)"),
     ("bool", ("b", "t"), "integers(0,2)"),
     ("bool", ("b", 6), "integers(0,2)"),
 )
-
+#: How often a statement gets what it would not find by itself: a value of a rare dtype or rank, or an input itself.
+_BENT, _EARLY, _BARE = 0.3, 0.2, 0.2
+#: How often it is the statement that a number has for its own, so that none is rare.
+_THEME = 0.1
+#: What keeps an operand where its operator is defined; an input may be there as it is.
+_GUARDS = re.compile(
+    r"\$(\w+)\.abs\(\) \+ (?:\$\([^)]*\)|[\d.]+)|paddle\.(?:sin|tanh)\(\$(\w+)\) \* \$\([^)]*\)"
+    r"|F\.sigmoid\(\$(\w+)\)|paddle\.clip\(\$(\w+), [^)]*\)"
+)
 #: What may take any of equal numbers (exporter/paddle/choices.py): with two of them there is no one right answer.
 _CHOOSES = re.compile(r"\b(argsort|topk|kthvalue)\(")
-_FLOATS = sum(dtype.startswith("float") for dtype, _, _ in _INPUTS)
 
 
 class _Refused(Exception):
@@ -96,8 +114,8 @@ def dims_of(seed: int) -> dict[str, tuple[int, int]]:
 class _Builder:
     def __init__(self, draw: random.Random, dims: dict[str, tuple[int, int]]) -> None:
         self.draw, self.dims = draw, dims
-        kinds = draw.choices(_INPUTS[:_FLOATS], k=draw.choice((1, 1, 2, 2, 3))) + draw.choices(
-            _INPUTS[_FLOATS:], k=draw.choice((0, 1, 1, 2, 3))
+        kinds = draw.choices(_FLOAT_INPUTS, k=draw.choice((1, 1, 2, 2, 3))) + draw.choices(
+            _OTHER_INPUTS, k=draw.choice((0, 1, 1, 2, 3))
         )
         self.inputs = tuple(Input(f"x{number}", *kind[:2], kind[2]) for number, kind in enumerate(kinds, 1))
         self.steps: list[Step] = []
@@ -110,9 +128,13 @@ class _Builder:
         table = statements()
         weights = [statement.weight for statement in table]
         count, spent = self.draw.randint(*_STEPS), 0
+        theme = table[seed % len(table)]
         while len(self.steps) < count and spent < 30 * count:
             spent += 1
-            self._offer(self.draw.choices(table, weights)[0])
+            if self.draw.random() < _THEME:
+                self._offer(theme, bent=1.0)
+            else:
+                self._offer(self.draw.choices(table, weights)[0], _BENT)
         outputs = self._outputs()
         if not outputs or len(self.steps) < _STEPS[0]:
             return None
@@ -162,15 +184,60 @@ class _Builder:
             for name in names
         }
 
-    def _offer(self, statement: Statement) -> None:
+    def _offer(self, statement: Statement, bent: float) -> None:
+        """Add a statement if it fits; now and then one whose operand is made for it, by steps of its own."""
+        before = len(self.steps)
+        made = self._bent(statement) if statement.holes and self.draw.random() < bent else {}
+        if not self._added(statement, made) and len(self.steps) > before:
+            del self.steps[before:]
+            self._again()
+
+    def _bent(self, statement: Statement) -> dict[str, str]:
+        """Make a value of a dtype and rank that a hole may have, and one beside it for a hole that has to fit it."""
+        hole = self.draw.choice(statement.holes)
+        known = self._known()
+        if hole.relation or not known:
+            return {}
+        fitting = [name for name, value in known.items() if hole.dtypes[0].startswith("complex") == _complex(value)]
+        if not fitting:
+            return {}
+        name, dtype = self.draw.choice(fitting), self.draw.choice(widened(hole.dtypes))
+        ranks = [rank for rank in hole.ranks if rank <= _MOST_RANK]
+        rank = known[name].rank if known[name].rank in ranks and self.draw.random() < 0.5 else self.draw.choice(ranks)
+        made = {hole.name: self._made(name, dtype, rank)}
+        for other in statement.holes:
+            if other.other == hole.name:
+                made[other.name] = self._made(self._like(name, known), dtype, rank)
+        return {key: value for key, value in made.items() if value}
+
+    def _like(self, name: str, known: Mapping[str, Known]) -> str:
+        alike = [other for other, value in known.items() if value.shapes == known[name].shapes]
+        return self.draw.choice(alike)
+
+    def _made(self, name: str, dtype: str, rank: int) -> str:
+        """A value in a dtype and rank, by one statement after another; empty where one of them is refused."""
+        for kind, line in _ways(self._known()[name], dtype, rank):
+            statement = Statement("made", kind, (Hole("x", (), range(0), "", ""),), (), (f"$r = {line}",))
+            if not self._added(statement, {"x": name}):
+                return ""
+            name = self.steps[-1].defines[0]
+        return name
+
+    def _added(self, statement: Statement, made: Mapping[str, str]) -> bool:
+        """Whether a statement fits, with these values in their holes, and stays."""
         known = self._known()
         counts = dict(self.counts)
+        init, lines = statement.init, statement.lines
+        if self.draw.random() < _BARE:
+            lines = tuple(_GUARDS.sub(lambda match: f"${match[match.lastindex or 1]}", line) for line in lines)
+        inputs = {name: value for name, value in known.items() if name.startswith("x")}
         try:
-            names = chosen(statement.holes, known, self.draw)
+            early = statement.family != "made" and self.draw.random() < _EARLY
+            names = chosen(statement.holes, inputs if early and not made else known, self.draw, made)
             filling = Filling(known, dict(names), self.draw, counts)
-            init, lines = (tuple(map(filling.fill, part)) for part in (statement.init, statement.lines))
+            init, lines = (tuple(map(filling.fill, part)) for part in (init, lines))
         except CannotFill:
-            return
+            return False
         defines = tuple(name for key, name in filling.names.items() if key not in names and name[0] == "v")
         step = Step(
             f"{statement.family}.{statement.name}", init, lines, tuple(dict.fromkeys(names.values())), (), defines
@@ -180,10 +247,11 @@ class _Builder:
             self._take(step)
         except Exception:  # noqa: BLE001  # whatever Paddle raises, the statement is not valid here
             self._again()
-            return
+            return False
         self.counts = counts
         changed = tuple(name for name, old in before.items() if self._differs(name, old))
         self.steps.append(replace(step, changes=changed))
+        return True
 
     def _differs(self, name: str, old: Sequence[Array]) -> bool:
         now = [tried.names[name].numpy() for tried in self.tries]
@@ -230,6 +298,27 @@ class _Builder:
         if first.shape != again.shape:
             return True
         return not np.allclose(first.astype("complex128"), again.astype("complex128"), rtol=1e-3, atol=1e-4)
+
+
+def widened(dtypes: Sequence[str]) -> tuple[str, ...]:
+    """The dtypes to try where the table asks for some: kernels may have any; what they refuse does not stay."""
+    return _DTYPES if len(dtypes) > 1 and not dtypes[0].startswith("complex") else tuple(dtypes)
+
+
+def _complex(value: Known) -> bool:
+    return value.dtype.startswith("complex")
+
+
+def _ways(value: Known, dtype: str, rank: int) -> Iterator[tuple[str, str]]:
+    """Names and expressions that bring a value `$x` into a dtype and a rank."""
+    if value.dtype != dtype:
+        yield "cast", f'$x.astype("{dtype}")'
+    if rank == 0 < value.rank:
+        yield "number", "$x.flatten()[0]"
+    elif rank < value.rank:
+        yield "flatter", f"$x.flatten({rank - 1})"
+    for _ in range(rank - value.rank):
+        yield "deeper", "$x.unsqueeze($(0|-1))"
 
 
 def _run(lines: Sequence[str], names: dict[str, Any]) -> None:

@@ -126,14 +126,20 @@ def _hole(text: str) -> Hole:
     return Hole(name, KINDS[kind], range(least, most + 1), relation or "", other or "")
 
 
-def chosen(holes: Sequence[Hole], values: Mapping[str, Known], draw: random.Random) -> dict[str, str]:
+def chosen(
+    holes: Sequence[Hole], values: Mapping[str, Known], draw: random.Random, made: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Draw a value for each hole, late ones rather than early ones, so that networks grow deep.
+
+    `made` has the values of some holes.
 
     Raises:
         CannotFill: nothing fits.
     """
-    names: dict[str, str] = {}
+    names = dict(made or {})
     for hole in holes:
+        if hole.name in names:
+            continue
         fitting = [name for name, value in values.items() if _fits(hole, value, values.get(names.get(hole.other, "")))]
         if not fitting:
             raise CannotFill
