@@ -150,6 +150,7 @@ NAMES: Mapping[str, Name] = {
     "inplace_utils": Name("paddle.utils.inplace_utils"),
     "math_op_patch": Name("paddle.base.layers.math_op_patch"),
     "manipulation": Name("paddle.tensor.manipulation", ("view", "view_as", "as_strided", "fill_", "zero_")),
+    "select_input": Name("paddle.static.nn.control_flow.select_input"),
     "rnn": Name("paddle.nn.layer.rnn", ("_rnn_static_graph",)),
     "fft": Name("paddle.fft", ("fft_c2c", "fft_r2c", "fft_c2r", "fftn_c2c", "fftn_r2c", "fftn_c2r")),
 }

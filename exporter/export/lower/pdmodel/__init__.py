@@ -14,6 +14,7 @@ exporting. What is wrong with one API has a file of its own in `exporter.export.
         older        what older runtimes lack, made of what they have
         exact        numbers that would be rounded
         promotion    operands of two dtypes
+    one_list     a list that both branches append to
     written      the program as Paddle wrote it: sizes, parts that a loop reads, the outputs' names
     files        the written files, made fit for old runtimes
     runtimes     which versions of Paddle can load a file, and why not the others

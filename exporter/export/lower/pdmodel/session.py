@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.export.lower.pdmodel import dispatch, pipeline, warned
+from exporter.export.lower.pdmodel import dispatch, one_list, pipeline, warned
 from exporter.export.lower.pdmodel.audit import demand_table
 from exporter.export.trace.fixes import fixes_in_force
 from exporter.paddle.in_place import now_means, tell_of_writes
@@ -67,6 +67,7 @@ def _session(target: Version | None) -> Iterator[None]:
             pipeline.install(patches, target)
             tell_of_writes(patches, _note)
             warned.install(patches)
+            one_list.install(patches)
             with fixes_in_force("pdmodel"):
                 yield
     finally:

@@ -181,6 +181,22 @@ class Cached(paddle.nn.Layer):
         return x * self.cos[:rows].reshape([-1, 1, 1]) + self.sin[:rows].reshape([-1, 1, 1])
 
 
+class Listed(paddle.nn.Layer):
+    """A list that branches append to: both, or one of them, within a loop and behind it."""
+
+    def forward(self, x):
+        rows, some = [], [x[0]]
+        for t in range(x.shape[0]):
+            if x[t].sum() > 0:
+                rows.append(x[t])
+            else:
+                rows.append(-x[t])
+                some.append(x[t] * 2)
+        if x.sum() > 0:
+            some.append(x[0] * 3)
+        return paddle.stack(rows), paddle.stack(some)
+
+
 def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> tuple[Any, Traced]:
     """A new layer, and how another one that is equal was traced and written."""
     paddle.seed(3)
@@ -203,7 +219,20 @@ def variables(folder: Path) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize(
     "make",
-    [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore, SetInOne, Cached],
+    [
+        Carried,
+        Computed,
+        Branched,
+        BranchedWithin,
+        Nested,
+        Twice,
+        Parts,
+        PartsWithin,
+        SetBefore,
+        SetInOne,
+        Cached,
+        Listed,
+    ],
 )
 def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
     layer, traced = written(make, tmp_path)
