@@ -374,8 +374,7 @@ _SPECIAL: Mapping[str, Runner] = {
     **arrays.RUNNERS,
     **by_python.RUNNERS,
     "share_data_": lambda operator, values: [tensor(values[operator.operands[0]])],
-    "memcpy_h2d": lambda operator, values: [tensor(values[operator.operands[0]])],
-    "memcpy_d2h": lambda operator, values: [tensor(values[operator.operands[0]])],
+    **dict.fromkeys(("memcpy", "memcpy_h2d", "memcpy_d2h"), lambda op, values: [tensor(values[op.operands[0]])]),
     "shadow_output": lambda operator, values: [],
     "builtin.set_parameter": lambda operator, values: [],
 }

@@ -88,6 +88,14 @@ class Controlled(paddle.nn.Layer):
         return paddle.as_real(z)
 
 
+class Moved(paddle.nn.Layer):
+    """Copies to a device, of complex and of whole numbers: a file has no devices."""
+
+    def forward(self, x: Any) -> Any:
+        z = paddle.fft.rfft(x).cpu()
+        return paddle.as_real(z * 2), x.to("cpu").cpu(), (x * 9).astype("int32").cpu() + 1, (x > 0).cpu()
+
+
 class Product(paddle.nn.Layer):
     def forward(self, x: Any) -> Any:
         return paddle.as_real(paddle.fft.rfft(x).prod(1))
@@ -108,7 +116,7 @@ def onnx_of(layer: Any, folder: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(folder / "onnx/model.onnx", providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.parametrize("kind", [FourierLayer, Created, Chosen, Raised, Controlled])
+@pytest.mark.parametrize("kind", [FourierLayer, Created, Chosen, Raised, Controlled, Moved])
 def test_onnx_equals_eager(kind: type[Any], tmp_path: Path) -> None:
     layer = kind()
     session = onnx_of(layer, tmp_path)

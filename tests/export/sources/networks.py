@@ -11,7 +11,7 @@ from paddle.static import InputSpec
 
 
 class Picture(nn.Layer):
-    """Convolutions, norms, pooling, a resize by the size of another tensor, channels that are split and joined."""
+    """Convolutions, norms, pooling, a resize by another tensor's size, channels split and joined, a copy elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Picture(nn.Layer):
         left, right = paddle.split(self.up(y), 2, axis=1)
         y = paddle.concat([left, right * F.sigmoid(left), F.interpolate(y, size=x.shape[2:], mode="bilinear")], axis=1)
         y = F.adaptive_avg_pool2d(F.dropout(y, training=self.training), 1).flatten(1)
-        return F.softmax(self.last(y), axis=-1)
+        return F.softmax(self.last(y).cpu(), axis=-1)
 
 
 class Text(nn.Layer):

@@ -33,7 +33,10 @@ Lowered: TypeAlias = "Tensor | Pair | Growing | tuple[Tensor | Pair, ...] | Unwr
 Lowering: TypeAlias = "Callable[[Call], Tensor | Pair | Sequence[Lowered] | None]"
 
 #: They say where and when Paddle computes, not what.
-_NEVER_MATTER = ("place", "op_callstack", "op_device", "op_role", "op_role_var", "op_namescope", "with_quant_attr")
+_NEVER_MATTER = (
+    *("place", "dst_place_type", "op_callstack", "op_device", "op_role", "op_role_var", "op_namescope"),
+    "with_quant_attr",
+)
 _WIDER = {
     "float16": "float32",
     "bfloat16": "float32",

@@ -18,10 +18,11 @@ from exporter.export.lower.onnx_program.ops.shape import converted
 #: Done to both parts alike; where the result is real (`shape64`, `full_like` in float32), to the real one alone.
 TO_BOTH = frozenset(
     """
-assign share_data_ reshape transpose slice strided_slice concat stack unsqueeze squeeze expand expand_as gather
-gather_nd index_select flip roll split split_with_num unbind unstack flatten tile add subtract add_n sum mean cumsum
-diagonal tril triu trace broadcast_tensors diag diag_embed where masked_fill pad pad3d set_value set_value_with_tensor
-index_put full full_like full_with_tensor full_batch_size_like empty eye assign_value shape shape64 numel
+assign share_data_ memcpy memcpy_h2d memcpy_d2h reshape transpose slice strided_slice concat stack unsqueeze squeeze
+expand expand_as gather gather_nd index_select flip roll split split_with_num unbind unstack flatten tile add subtract
+add_n sum mean cumsum diagonal tril triu trace broadcast_tensors diag diag_embed where masked_fill pad pad3d set_value
+set_value_with_tensor index_put full full_like full_with_tensor full_batch_size_like empty eye assign_value shape
+shape64 numel
 """.split()
 )
 #: Of those that compute with several values: which operands these are. A real one has an imaginary part of zeros.

@@ -275,7 +275,7 @@ def _shape(c: Call) -> Tensor:
 OPERATORS: dict[str, Lowering] = {
     **dict.fromkeys(("assign", "conj"), _same),  # of real numbers
     "share_data_": _same,
-    "memcpy": _same,
+    **dict.fromkeys(("memcpy", "memcpy_h2d", "memcpy_d2h"), _same),
     "cast": _cast,
     "reshape": _reshape,
     "flatten": _flatten,
