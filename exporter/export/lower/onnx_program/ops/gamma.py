@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
@@ -188,13 +189,12 @@ def _polygamma(c: Call) -> Tensor:
 def _gammaincc(c: Call) -> Tensor:
     """Q(a, x) of operands a and x: 1 for x <= 0 or a <= 0, as in Paddle (gammaincc_kernel_impl.h, 3.3.1).
 
-    Below a + 1 it is 1 less the power series (A&S 6.5.29), above a continued fraction (6.5.31, by Lentz's method), both
-    in one loop until all elements have converged to 1e-11. An element that has not in `_MAX_TURNS` turns is NaN.
+    Below a + 1 it is 1 less the power series (A&S 6.5.29), above a continued fraction (6.5.31), both in one loop until
+    all elements have converged. An element that has not in `_MAX_TURNS` turns is NaN. The fraction is that of two
+    recurrences (A&S 3.10.1) as in Paddle: a product of its steps would gather the rounding of each, some 20 epsilon.
     """
-    b = c.b
-    if c.result().dtype == "float64":
-        raise c.refuse("its digits are not enough for float64; cast the tensors to float32")
-    a, x = in_double(c, 0), in_double(c, 1)
+    b, a, x = c.b, in_double(c, 0), in_double(c, 1)
+    tolerance = 2.0**-53 if c.result().dtype == "float64" else 1e-11
     one = b.constant(1.0, "float64")
     is_one = b.emit("Or", b.emit("LessOrEqual", x, 0.0), b.emit("LessOrEqual", a, 0.0))
     log = b.emit("Sub", b.emit("Sub", b.emit("Mul", a, b.emit("Log", x)), x), lgamma(b, a))
@@ -203,46 +203,52 @@ def _gammaincc(c: Call) -> Tensor:
     active = b.emit("And", b.emit("Not", is_one), b.emit("Greater", factor, 0.0))
     # Where the factor is 0 or NaN, the rest is anything finite.
     a, x = b.emit("Where", active, a, one), b.emit("Where", active, x, one)
-    start = b.emit("Sub", b.emit("Add", x, 1.0), a)
-    lead = b.emit("Where", is_series, one, start)
-    first = b.emit("Where", is_series, one, b.emit("Div", one, lead))
-    huge = b.emit("Where", is_series, one, b.constant(1e300, "float64"))
-    sizes = first.shape
-    state = [first, huge, first]
+    start = b.emit("Add", b.emit("Sub", x, a), 2.0)
+    top, bottom = b.emit("Add", x, 1.0), b.emit("Mul", x, start)
+    total = b.emit("Where", is_series, one, b.emit("Div", top, bottom))
+    sizes = total.shape
     body, turn = Graph(), Tensor(b.name("turn"), "int64", ())
     running = Tensor(b.name("running"), "bool", ())
-    before = [Tensor(b.name("state"), "float64", sizes) for _ in state]
+    before = [Tensor(b.name("state"), "float64", sizes) for _ in range(6)]
     waits_before = Tensor(b.name("waits"), "bool", sizes)
     body.inputs = [turn, running, *before, waits_before]
     outer, b.graph = b.graph, body
-    total, upper, lower = before
     at = b.emit("Add", b.cast(turn, "float64"), 1.0)
-    # series: the next term is the last times x / (a + k)
-    term = b.emit("Div", b.emit("Mul", upper, x), b.emit("Add", a, at))
-    # continued fraction: b_k + a_k / C and 1 / (b_k + a_k D), with a_k = -k (k - a) and b_k = x + 2 k + 1 - a
-    top = b.emit("Mul", b.emit("Sub", a, at), at)
-    bottom = b.emit("Add", start, b.emit("Mul", at, 2.0))
-    ascending = b.emit("Add", bottom, b.emit("Div", top, upper))
-    descending = b.emit("Div", one, b.emit("Add", bottom, b.emit("Mul", top, lower)))
-    ratio = b.emit("Mul", ascending, descending)
-    summed = b.emit("Where", is_series, b.emit("Add", total, term), b.emit("Mul", total, ratio))
-    change = b.emit("Where", is_series, b.emit("Div", term, summed), b.emit("Sub", ratio, 1.0))
-    upper = b.emit("Where", is_series, term, ascending)
-    lower = b.emit("Where", is_series, one, descending)
-    waits = b.emit("And", waits_before, b.emit("Greater", b.emit("Abs", change), 1e-11))
-    total = b.emit("Where", waits_before, summed, total)
+    summed, state = _one_turn(b, (a, x, b.emit("Add", start, b.emit("Mul", at, 2.0)), at), before, is_series)
+    change = b.emit("Sub", b.emit("Div", before[0], summed), 1.0)
+    waits = b.emit("And", waits_before, b.emit("Greater", b.emit("Abs", change), tolerance))
     count = b.reduce("ReduceSum", b.cast(waits, "int64"), None, False)
-    body.outputs = [b.emit("Greater", count, 0), *(b.emit("Identity", t) for t in (total, upper, lower, waits))]
+    after = [b.emit("Where", waits_before, summed, before[0]), *state, waits]
+    body.outputs = [b.emit("Greater", count, 0), *(b.emit("Identity", value) for value in after)]
     b.graph = outer
-    carried = [*state, active]
+    carried = [total, *(b.emit("Where", active, value, one) for value in (one, one, x, top, bottom)), active]
     most, always = b.constant(_MAX_TURNS), b.constant(True, "bool")
-    made = b.many("Loop", most, always, *carried, shapes=[sizes] * 4, body=body)
-    total, _, _, waits = (Tensor(t.name, kind, sizes) for t, kind in zip(made, ["float64"] * 3 + ["bool"], strict=True))
+    total, *_, waits = b.many("Loop", most, always, *carried, shapes=[sizes] * 7, body=body)
+    total, waits = replace(total, dtype="float64"), replace(waits, dtype="bool")
 
     lower_part = b.emit("Div", b.emit("Mul", factor, total), a)
     found = b.emit("Where", is_series, b.emit("Sub", one, lower_part), b.emit("Mul", factor, total))
     found = b.emit("Where", waits, math.nan, found)
     return b.emit("Where", is_one, one, found)
+
+
+def _one_turn(
+    b: Builder, now: tuple[Tensor, Tensor, Tensor, Tensor], before: Sequence[Tensor], is_series: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """The next sum, and what goes with it: the series' last term, and two of each of the fraction's recurrences.
+
+    `now` is a, x, the fraction's next partial denominator x + 2 - a + 2 k, and k.
+    """
+    a, x, denominator, at = now
+    total, term, top_before, bottom_before, top, bottom = before
+    term = b.emit("Div", b.emit("Mul", term, x), b.emit("Add", a, at))
+    numerator = b.emit("Mul", b.emit("Add", b.emit("Sub", 1.0, a), at), at)
+    next_top = b.emit("Sub", b.emit("Mul", top, denominator), b.emit("Mul", top_before, numerator))
+    next_bottom = b.emit("Sub", b.emit("Mul", bottom, denominator), b.emit("Mul", bottom_before, numerator))
+    summed = b.emit("Where", is_series, b.emit("Add", total, term), b.emit("Div", next_top, next_bottom))
+    is_large = b.emit("Greater", b.emit("Abs", next_top), 2.0**52)
+    scale = b.emit("Where", is_large, b.constant(2.0**-52, "float64"), 1.0)
+    return summed, [term, *(b.emit("Mul", value, scale) for value in (top, bottom, next_top, next_bottom))]
 
 
 OPERATORS: dict[str, Lowering] = {
