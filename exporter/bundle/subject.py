@@ -95,6 +95,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         costs=_costs(content, spec, places, no_source),
         constants=content.constants,
         sized=content.sized,
+        hashes={name: facts.sha256 for name, facts in content.files.items()} if isinstance(content, Manifest) else {},
     )
 
 

@@ -56,7 +56,8 @@ class Subject:
     as it was: what they compute is all that can be proven of their weights. `constants` are the outputs that no input
     is said to decide, and `sized` those that nothing but sizes is: every file has to show it.
     `unshown` are those of `missing` that were left out for a reason that nothing but the bundle's word stands for.
-    `rollout` holds the steps of a decoder.
+    `rollout` holds the steps of a decoder. `hashes` are the sha256 of the files of a sealed bundle, which its opening
+    has checked.
     """
 
     spec: Spec
@@ -79,6 +80,7 @@ class Subject:
     sized: tuple[str, ...] = ()
     unshown: Mapping[str, str] = field(default_factory=dict)
     rollout: Rollout | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
     def bench(self) -> Bench:
         """Where engines run it."""

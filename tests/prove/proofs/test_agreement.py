@@ -12,6 +12,7 @@ import pytest
 from onnx import helper
 
 from exporter.base.errors import ChildTimedOut
+from exporter.base.files import sha256_bytes, sha256_file
 from exporter.base.numbers.norms import SMALLEST_SCALE
 from exporter.base.tensors import Array, load, save
 from exporter.engines.cost import beyond
@@ -341,6 +342,17 @@ class TestTheRuns:
         golden = load(folder / "golden.safetensors")
         save(folder / "golden.safetensors", {name: value + 1 for name, value in golden.items()})
         assert len({*seen, drawn()}) == 5
+
+    def test_a_file_whose_hash_is_known_is_not_read_once_more_and_counts_alike(
+        self, folder: Path, asked: list[tuple[str, bytes]]
+    ) -> None:
+        def drawn(**hashes: str) -> bytes:
+            proven(folder, hashes={f"{variant}/model.onnx": sha256 for variant, sha256 in hashes.items()})
+            return asked[-1][1]
+
+        seen = drawn()
+        assert drawn(onnx=sha256_file(folder / "onnx/model.onnx")) == seen
+        assert drawn(onnx=sha256_bytes(b"another file")) != seen
 
     def test_nothing_of_a_case_that_probes_is_drawn(self, folder: Path, asked: list[tuple[str, bytes]]) -> None:
         given = spec(inputs={"x": {"dtype": "float32", "shape": ["batch", 3], "values": "x.npy"}})
