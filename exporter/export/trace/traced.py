@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -34,15 +34,18 @@ if TYPE_CHECKING:
 class Traced:
     """A traced layer. `inputs` and `outputs` are in the spec's order; `-1` in an output's shape is not known.
 
-    `parameters` holds the digest of each of the layer's tensors.
     `native_outputs[i]` is the name of the i-th output of the program, whose order is Paddle's.
     """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     native_outputs: tuple[str, ...]
-    parameters: Mapping[str, str]
     layer: Any
+
+    @cached_property
+    def parameters(self) -> Mapping[str, str]:
+        """The digest of each of the layer's tensors; who only runs it hashes nothing."""
+        return digests(self.layer)
 
 
 def specs_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
@@ -114,7 +117,7 @@ def trace(
             _restore(own)
             with declared_sizes(bound, dims, settling=True):
                 outputs, native, static = _traced(layer, bound, names, to_static)
-    return Traced(tuple(inputs), outputs, native, digests(layer), static)
+    return Traced(tuple(inputs), outputs, native, static)
 
 
 def _traced(
