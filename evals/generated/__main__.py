@@ -4,14 +4,15 @@ Each number is a network (`build.py`), written as a user's module and released a
 one layer; where those do not pass together, those that the release names alone, and the rest. What judges them is that
 of `evals.small`: stock Paddle's own export, and eager on inputs that the exporter never saw. A hole is a wrong file
 that passed, an alarm a network that stock exports rightly and that was refused or failed, a find one that stock gets
-wrong and we do not. With `--json` each row is written as it comes, and the next call goes on. The first network of each
-kind that is ours is shortened by itself, and kept with `--keep`. Exit 1 if there is a hole, an alarm or an internal
-error.
+wrong and we do not. It runs on all cores, or with `--ray` on those of a cluster. With `--json` each row is written as
+it comes, and the next call goes on. With `--keep` the first network of each kind that is ours is shortened by itself,
+and kept. Exit 1 if there is a hole, an alarm or an internal error.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ from pathlib import Path
 from evals.generated.build import GROUP, build
 from evals.generated.judged import ALARM, FIND, HOLE, LIMIT, Judged, judge, kind_of, shrink
 from evals.generated.network import Network, read
+from evals.generated.spread import on_cores, on_ray
 from evals.quiet_fork import quiet_fork
 from evals.small.__main__ import Truth, measured
 from evals.small.catalogue import SmallLayer
@@ -103,46 +105,80 @@ def report(rows: Sequence[Judged]) -> tuple[list[str], bool]:
     return lines, bool(rows) and not any(row.bad for row in rows)
 
 
+def tried(numbers: Sequence[int], folder: Path) -> Iterator[tuple[Network, Judged]]:
+    """Judge the networks of these numbers in this process, which has to have imported Paddle."""
+    truth = Truth(folder, 1)
+    try:
+        networks = generated(numbers)
+        yield from zip(networks, judge(networks, folder, truth), strict=True)
+    finally:
+        truth.close()
+
+
+def kept(judged: Judged, folder: Path) -> str:
+    """Shorten a network that is ours to mend, and write the shortest that fails alike into a folder."""
+    with tempfile.TemporaryDirectory(prefix="generated-") as place:
+        truth = Truth(Path(place), 1)
+        source = "".join(shortened(network, judged.kind, Path(place), truth) for network in generated([judged.seed]))
+        truth.close()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"g{judged.seed}.py").write_text(f"# {judged.kind}\n{source}")
+    return source
+
+
+def _one_group(numbers: Sequence[int], file: Path) -> int:
+    """Write the rows of these numbers: what a process of `spread.py` does."""
+    _import_paddle()
+    with tempfile.TemporaryDirectory(prefix="generated-") as place, file.open("a") as rows:
+        for _, judged in tried(numbers, Path(place)):
+            print(json.dumps(asdict(judged)), file=rows, flush=True)
+    return 0
+
+
+def _import_paddle() -> None:
+    """Import Paddle before the forks, so that each has it."""
+    import paddle
+
+    paddle.set_device("cpu")
+    os.environ["EXPORTER_NO_CACHE"] = "1"
+
+
 def main() -> int:
     """Measure, print each network that is not right, and say what kinds there are."""
     parser = argparse.ArgumentParser(prog="python -m evals.generated", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the number of the first network")
     parser.add_argument("--count", type=int, default=60, help="so many networks")
-    parser.add_argument("--minutes", type=float, default=0, help="end after so many minutes")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no group after so many minutes")
     parser.add_argument("--json", type=Path, help="add the rows here, a line each, and leave out those that it holds")
     parser.add_argument("--keep", type=Path, help="write the shortest network of each kind that is ours here")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many groups at a time; all cores")
+    parser.add_argument("--ray", metavar="ADDRESS", help="on the machines of a Ray cluster: auto, or HOST:PORT")
+    parser.add_argument("--numbers", help="these numbers alone, in this process, into --json")
     parser.add_argument("--show", type=int, help="print the module of this network, and end")
     wish = parser.parse_args()
     if wish.show is not None:
         print(build(wish.show).layer().source)
         return 0
-    import paddle  # before the forks, so that each has it
-
-    paddle.set_device("cpu")
-    os.environ["EXPORTER_NO_CACHE"] = "1"
+    if wish.numbers:
+        return _one_group([int(number) for number in wish.numbers.split(",")], wish.json)
+    _import_paddle()
     rows, begun = _read_rows(wish.json), time.monotonic()
     kinds = {row.kind for row in rows.values()}
-    with tempfile.TemporaryDirectory(prefix="generated-") as place:
-        folder = Path(place)
-        truth = Truth(folder, 1)
-        for seeds in groups(wish.first, wish.count, rows):
-            if wish.minutes and time.monotonic() - begun > 60 * wish.minutes:
-                break
-            networks = generated(seeds)
-            for network, judged in zip(networks, judge(networks, folder, truth), strict=True):
-                if judged.bad and judged.kind not in kinds:
-                    judged.short = shortened(network, judged.kind, folder, truth)
-                    if wish.keep:
-                        wish.keep.mkdir(parents=True, exist_ok=True)
-                        (wish.keep / f"g{network.seed}.py").write_text(f"# {judged.kind}\n{judged.short}")
-                kinds.add(judged.kind)
-                rows[network.seed] = judged
-                if judged.kind:
-                    print(f"{network.seed}: {judged.kind}", file=sys.stderr, flush=True)
-                if wish.json:
-                    with wish.json.open("a") as file:
-                        print(json.dumps(asdict(judged)), file=file)
-        truth.close()
+    due = itertools.takewhile(
+        lambda _: not wish.minutes or time.monotonic() - begun < 60 * wish.minutes,
+        groups(wish.first, wish.count, frozenset(rows)),
+    )
+    for lines in on_ray(due, wish.ray) if wish.ray else on_cores(due, wish.jobs):
+        for judged in (Judged(**json.loads(line)) for line in lines):
+            if judged.bad and judged.kind not in kinds and wish.keep:
+                judged.short = kept(judged, wish.keep)
+            kinds.add(judged.kind)
+            rows[judged.seed] = judged
+            if judged.kind:
+                print(f"{judged.seed}: {judged.kind}", file=sys.stderr, flush=True)
+            if wish.json:
+                with wish.json.open("a") as file:
+                    print(json.dumps(asdict(judged)), file=file)
     lines, holds = report([*rows.values()])
     print("\n".join(lines))
     return 0 if holds else 1
