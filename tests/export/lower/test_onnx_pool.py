@@ -39,3 +39,15 @@ def test_windows_that_are_computed(pool: Callable[..., Any], sizes: tuple[int | 
         own = [size if isinstance(size, int) else int(other) for size, other in zip(sizes, drawn, strict=True)]
         x = draw.standard_normal((batch, 2, *own)).astype("float32")
         both.must_equal_eager({"x": x, "y": draw.standard_normal((batch, 3, *windows)).astype("float32")})
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
+def test_powers_are_of_the_numbers_as_they_are(order: float, tmp_path: Path) -> None:
+    """A root of a sum below zero is NaN."""
+    pool: Callable[..., Any] = lambda x: F.lp_pool2d(x, order, [2, 3], 2, [1, 0])  # noqa: E731
+    both = AsOnnx(pool, {"x": ("float32", ("n", 2, "h", "w"))}, tmp_path)
+    for batch, sizes in ((1, (4, 6)), (3, (7, 5))):
+        x = np.random.default_rng(batch).standard_normal((batch, 2, *sizes)).astype("float32")
+        (got,), want = both.session.run(None, {"x": x}), pool(paddle.to_tensor(x)).numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+        both.must_equal_eager({"x": np.abs(x)})

@@ -183,12 +183,10 @@ def test_what_has_no_conversion_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_what_onnx_runtime_lacks_in_float64_is_refused_at_its_operator(tmp_path: Path) -> None:
-    layer = paddle.nn.Sequential(paddle.nn.Conv2D(2, 3, 3), paddle.nn.GELU())
-    layer.to(dtype="float64")
-    doubles = (TensorSpec("input", "float64", ("batch", 2, 5, 5)),)
-    traced_to_pir(layer, tmp_path, doubles)
-    with pytest.raises(ModelError, match=r"conv2d.*ONNX Runtime does not compute Conv in float64; cast"):
-        write_program(tmp_path, inputs=doubles)
+    shapes = {"x": ("float64", ("n", 2, 5, 5)), "moves": ("float64", ("n", 8, 4, 4))}
+    weight: Any = lambda: paddle.ones([3, 2, 2, 2], "float64")  # noqa: E731
+    with pytest.raises(ModelError, match=r"deformable_conv.*ONNX Runtime does not compute DeformConv in float64; cast"):
+        AsOnnx(lambda x, moves: paddle.vision.ops.deform_conv2d(x, moves, weight()), shapes, tmp_path)
 
 
 def test_a_1_in_einsum_meets_the_batch(tmp_path: Path) -> None:

@@ -82,8 +82,9 @@ _BOOL = frozenset("Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor Not 
 _INT64 = frozenset("Shape Size NonZero ArgMax ArgMin NonMaxSuppression".split())
 #: Operators of which ONNX Runtime 1.31 has no kernel for float64 on the CPU.
 _NO_FLOAT64 = frozenset(
-    "AveragePool Conv ConvTranspose Erf GlobalAveragePool GlobalMaxPool GridSample HardSigmoid HardSwish "
-    "InstanceNormalization Resize Selu".split()
+    "Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cosh DeformConv Elu Erf GlobalAveragePool "
+    "GlobalMaxPool GridSample HardSigmoid HardSwish InstanceNormalization LeakyRelu LpPool MaxRoiPool NonZero "
+    "Resize Selu Sinh Softplus Tan".split()
 )
 
 

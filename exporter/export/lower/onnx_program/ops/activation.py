@@ -6,15 +6,20 @@ import math
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Tensor
-from exporter.export.lower.onnx_program.ops.pointwise import expm1, log1p, own_float
+from exporter.export.lower.onnx_program.ops import doubles
+from exporter.export.lower.onnx_program.ops.pointwise import expm1, formula, log1p, own_float
 
 _LEAST_POWER = -64.0
 #: What shows of a softmax whether its smallest values are 0.
 _TELL_SMALL = ("divide", "log", "log2", "log10", "p_norm", "frobenius_norm", "rsqrt", "reciprocal")
 
 
-def _with_alpha(kind: str, attribute: str) -> Lowering:
-    return lambda c: c.b.emit(kind, own_float(c), alpha=float(c.attr(attribute)))
+def _leaky(c: Call) -> Tensor:
+    return doubles.leaky_relu(c.b, own_float(c), float(c.attr("negative_slope")))
+
+
+def _elu(c: Call) -> Tensor:
+    return doubles.elu(c.b, own_float(c), float(c.attr("alpha")))
 
 
 def _celu(c: Call) -> Tensor:
@@ -24,7 +29,7 @@ def _celu(c: Call) -> Tensor:
 
 
 def _selu(c: Call) -> Tensor:
-    return c.b.emit("Selu", own_float(c), alpha=float(c.attr("alpha")), gamma=float(c.attr("scale")))
+    return doubles.selu(c.b, own_float(c), float(c.attr("alpha")), float(c.attr("scale")))
 
 
 def _gelu(c: Call) -> Tensor:
@@ -33,7 +38,7 @@ def _gelu(c: Call) -> Tensor:
         cube = b.emit("Mul", b.emit("Mul", b.emit("Mul", x, x), x), 0.044715)
         inner = b.emit("Tanh", b.emit("Mul", b.emit("Add", x, cube), math.sqrt(2 / math.pi)))
         return b.emit("Mul", b.emit("Mul", x, b.emit("Add", inner, 1.0)), 0.5)
-    bell = b.emit("Erf", b.emit("Div", x, math.sqrt(2.0)))
+    bell = doubles.erf(b, b.emit("Div", x, math.sqrt(2.0)))
     return b.emit("Mul", b.emit("Mul", x, b.emit("Add", bell, 1.0)), 0.5)
 
 
@@ -54,7 +59,7 @@ def _mish(c: Call) -> Tensor:
 
 
 def _hardsigmoid(c: Call) -> Tensor:
-    return c.b.emit("HardSigmoid", own_float(c), alpha=float(c.attr("slope")), beta=float(c.attr("offset")))
+    return doubles.hard_sigmoid(c.b, own_float(c), float(c.attr("slope")), float(c.attr("offset")))
 
 
 def _between(low: float, high: float) -> Lowering:
@@ -186,14 +191,14 @@ def _maxout(c: Call) -> Tensor:
 OPERATORS: dict[str, Lowering] = {
     "relu": _relu,
     "relu6": _between(0.0, 6.0),
-    "leaky_relu": _with_alpha("LeakyRelu", "negative_slope"),
-    "elu": _with_alpha("Elu", "alpha"),
+    "leaky_relu": _leaky,
+    "elu": _elu,
     "celu": _celu,
     "selu": _selu,
     "gelu": _gelu,
     "softplus": _softplus,
     "mish": _mish,
-    "hardswish": lambda c: c.b.emit("HardSwish", own_float(c)),
+    "hardswish": formula(doubles.hard_swish),
     "hardsigmoid": _hardsigmoid,
     "hardtanh": _hardtanh,
     "swish": _swish,

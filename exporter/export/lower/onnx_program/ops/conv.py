@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops import doubles
 
 _CHANNELS_LAST = ("NHWC", "NDHWC", "NLC", "NWC")
 _CHANNELS_FIRST = ("NCHW", "NCDHW", "NCL", "NCW", "AnyLayout")
@@ -56,6 +57,18 @@ def padding(c: Call, dims: int) -> Padding:
     return {"pads": pads(paddings, dims) if algorithm == "EXPLICIT" else [0] * 2 * dims}
 
 
+def same(c: Call, x: Tensor, kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """The padding of SAME: as many windows as steps fit into the input, the odd element at the end."""
+    begins, ends = [], []
+    for size, length, step in zip(x.shape[2:], kernel, strides, strict=True):
+        if size < 0 and step > 1:
+            raise c.refuse("padding SAME that counts, of sizes that vary")
+        total = max((-(-size // step) - 1) * step + length - size, 0) if size >= 0 else length - 1
+        begins.append(total // 2)
+        ends.append(total - total // 2)
+    return [*begins, *ends]
+
+
 def _kernel(weight: Tensor) -> _Kernel:
     """The kernel's sizes, which ONNX infers from the weight and OpenCV's DNN module does not (4.5 to 4.14)."""
     sizes = list(weight.shape[2:])
@@ -73,10 +86,15 @@ def _conv(c: Call) -> Tensor:
         dilations = [1] * dims
     strides = [int(stride) for stride in c.attr("strides")]
     shape = c.result().shape
-    convolved = b.emit(
-        "Conv", x, weight, strides=strides, dilations=dilations, group=int(c.attr("groups")), **_kernel(weight), **more,
-        shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
-    )  # fmt: skip
+    groups = int(c.attr("groups"))
+    if x.dtype == "float64":
+        around = more["pads"] if "pads" in more else same(c, x, list(weight.shape[2:]), strides)
+        convolved = doubles.convolution(b, x, weight, doubles.Window(strides, dilations, around, groups))
+    else:
+        convolved = b.emit(
+            "Conv", x, weight, strides=strides, dilations=dilations, group=groups, **_kernel(weight), **more,
+            shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
+        )  # fmt: skip
     return last(b, convolved) if behind else convolved
 
 
@@ -94,11 +112,17 @@ def _transposed(c: Call) -> Tensor:
     if wanted is not None:
         extra = [step - 1 for step in strides]
     shape = c.result().shape
-    convolved = b.emit(
-        "ConvTranspose", x, weight, strides=strides, dilations=[int(dilation) for dilation in c.attr("dilations")],
-        group=int(c.attr("groups")), pads=pads(c.attr("paddings"), dims), output_padding=extra, **_kernel(weight),
-        shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
-    )  # fmt: skip
+    dilations, groups = [int(dilation) for dilation in c.attr("dilations")], int(c.attr("groups"))
+    around = pads(c.attr("paddings"), dims)
+    if x.dtype == "float64":
+        convolved = doubles.transposed_convolution(
+            b, x, weight, doubles.Window(strides, dilations, around, groups), extra
+        )
+    else:
+        convolved = b.emit(
+            "ConvTranspose", x, weight, strides=strides, dilations=dilations, group=groups, pads=around,
+            output_padding=extra, **_kernel(weight), shape=[shape[0], shape[-1], *shape[1:-1]] if behind else shape,
+        )  # fmt: skip
     if wanted is not None:
         axes = b.constant(list(range(2, x.rank)))
         convolved = b.emit("Slice", convolved, b.constant([0] * dims), wanted, axes, shape=convolved.shape)
@@ -189,7 +213,7 @@ def _instance_norm(c: Call) -> list[Tensor | None]:
     channels = x.shape[1]
     scale = c.x(1) if c.has(1) else b.constant([1.0] * channels, x.dtype)
     bias = c.x(2) if c.has(2) else b.constant([0.0] * channels, x.dtype)
-    return [b.emit("InstanceNormalization", x, scale, bias, epsilon=float(c.attr("epsilon")), shape=x.shape)]
+    return [doubles.instance_norm(b, x, scale, bias, float(c.attr("epsilon")))]
 
 
 def _group_norm(c: Call) -> list[Tensor | None]:
@@ -198,7 +222,7 @@ def _group_norm(c: Call) -> list[Tensor | None]:
     x = first(b, c.x(0)) if behind else c.x(0)
     flat = b.reshape(x, [0, groups, -1])
     ones, zeros = b.constant([1.0] * groups, x.dtype), b.constant([0.0] * groups, x.dtype)
-    normalised = b.emit("InstanceNormalization", flat, ones, zeros, epsilon=float(c.attr("epsilon")), shape=flat.shape)
+    normalised = doubles.instance_norm(b, flat, ones, zeros, float(c.attr("epsilon")))
     normalised = b.reshape(normalised, b.shape_of(x), x.shape)
     shape = [-1] + [1] * (x.rank - 2)
     normalised = b.emit("Mul", normalised, b.reshape(c.x(1), shape), shape=x.shape) if c.has(1) else normalised

@@ -107,6 +107,8 @@ def _index_add(c: Call) -> Tensor:
 
 def nonzero(b: Builder, mask: Tensor) -> Tensor:
     """Places of what is not zero, one a row."""
+    if mask.dtype == "float64":  # ONNX Runtime 1.31 has no kernel for it
+        mask = b.emit("Not", b.emit("Equal", mask, 0.0))
     found = b.emit("NonZero", mask, shape=[mask.rank, -1])
     return b.transpose(found, [1, 0])
 

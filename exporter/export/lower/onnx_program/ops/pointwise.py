@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from exporter.export.lower.onnx_program.call import Call, Lowering, wide
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops import doubles
 
 
 def own_float(c: Call, at: int = 0) -> Tensor:
@@ -249,7 +250,7 @@ def _increment(c: Call) -> Tensor:
 
 OPERATORS: dict[str, Lowering] = {
     **{name: plain(name.capitalize()) for name in "sin cos exp log sqrt tanh sigmoid reciprocal".split()},
-    "erf": plain("Erf"),
+    "erf": formula(doubles.erf),
     "acos": in_float64("Acos", _acos),
     "asin": in_float64("Asin", _asin),
     "atan": formula(atan),

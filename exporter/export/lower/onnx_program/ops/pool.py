@@ -7,13 +7,15 @@ where the size varies, and where the program computes how many windows there are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops import doubles
 from exporter.export.lower.onnx_program.ops.binary import floor_div
-from exporter.export.lower.onnx_program.ops.conv import Padding, first, last, layout, padding
+from exporter.export.lower.onnx_program.ops.conv import Padding, first, last, layout, padding, same
 from exporter.export.lower.onnx_program.ops.linear import product
 
 #: How many windows there are along a dim: a number, or a vector of one element that the program computes.
@@ -49,10 +51,17 @@ def _wanted(c: Call, dims: int) -> list[Windows]:
 def _ordinary(c: Call, x: Tensor, kernel: list[int], average: bool) -> Tensor:
     margins = padding(c, x.rank - 2)
     counts = not c.attr("exclusive")
+    strides = [int(step) for step in c.attr("strides")]
+    if average and (counts or x.dtype == "float64"):
+        margins = margins if "pads" in margins else {"pads": same(c, x, kernel, strides)}
     if average and counts:
-        return _counting(c, x, kernel, margins["pads"] if "pads" in margins else _same(c, x, kernel))
-    kind = "AveragePool" if average else "MaxPool"
-    return c.b.emit(kind, x, **_settings(c, x, kernel, margins), shape=_open(x))
+        return _counting(c, x, kernel, margins["pads"])
+    settings = _settings(c, x, kernel, margins)
+    if average and x.dtype == "float64":
+        ends = [step - 1 if "ceil_mode" in settings else 0 for step in strides]  # a step more makes one window more
+        pads = [pad + more for pad, more in zip(settings["pads"], [*[0] * len(ends), *ends], strict=True)]
+        return doubles.average_pool(c.b, x, kernel, strides, pads, counts=False)
+    return c.b.emit("AveragePool" if average else "MaxPool", x, **settings, shape=_open(x))
 
 
 def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
@@ -68,27 +77,19 @@ def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
     if c.attr("ceil_mode"):
         for at in range(dims):
             ends[at] += _rounding(c, x.shape[2 + at], (kernel[at], steps[at]), (begins[at], ends[at]))
-    pooled = b.emit(
-        "AveragePool", x, kernel_shape=kernel, strides=steps, pads=[*begins, *ends], count_include_pad=1, shape=_open(x)
-    )
+    if x.dtype == "float64":
+        pooled = doubles.average_pool(b, x, kernel, steps, [*begins, *ends], counts=True)
+    else:
+        pooled = b.emit(
+            "AveragePool", x, kernel_shape=kernel, strides=steps, pads=[*begins, *ends], count_include_pad=1,
+            shape=_open(x),
+        )  # fmt: skip
     for at in range(dims):
         if ends[at] > begins[at]:
             counts = _counts(b, pooled, x, at, (kernel[at], steps[at], begins[at]))
             share = b.emit("Div", b.constant(kernel[at], x.dtype), b.cast(counts, x.dtype))
             pooled = b.emit("Mul", pooled, b.unsqueeze(share, list(range(1, dims - at))), shape=pooled.shape)
     return pooled
-
-
-def _same(c: Call, x: Tensor, kernel: list[int]) -> list[int]:
-    """The padding of SAME: as many windows as steps fit into the input, the odd element at the end."""
-    begins, ends = [], []
-    for size, length, step in zip(x.shape[2:], kernel, map(int, c.attr("strides")), strict=True):
-        if size < 0 and step > 1:
-            raise c.refuse("padding SAME that counts, of sizes that vary")
-        total = max((-(-size // step) - 1) * step + length - size, 0) if size >= 0 else length - 1
-        begins.append(total // 2)
-        ends.append(total - total // 2)
-    return [*begins, *ends]
 
 
 def _counts(b: Builder, made: Tensor, x: Tensor, at: int, window: tuple[int, int, int]) -> Tensor:
@@ -144,10 +145,11 @@ def adaptive(b: Builder, x: Tensor, wanted: Sequence[Windows], average: bool) ->
     targets = [size if out == -1 else out for out, size in zip(wanted, sizes, strict=True) if isinstance(out, int)]
     if len(targets) == len(sizes):
         if all(out == 1 for out in targets):
-            shape = [*x.shape[:2], *[1] * len(targets)]
-            return b.emit("GlobalAveragePool" if average else "GlobalMaxPool", x, shape=shape)
+            return doubles.global_pool(b, x, average)
         if all(size > 0 and size % out == 0 for out, size in zip(targets, sizes, strict=True)):
             steps = [size // out for out, size in zip(targets, sizes, strict=True)]
+            if average and x.dtype == "float64":
+                return doubles.average_pool(b, x, steps, steps, [0] * 2 * len(steps), counts=False)
             kind = "AveragePool" if average else "MaxPool"
             return b.emit(kind, x, kernel_shape=steps, strides=steps, shape=[*x.shape[:2], *targets])
     for at, out in enumerate(wanted):
@@ -284,18 +286,27 @@ def _unpool(c: Call) -> Tensor:
 
 
 def _lp_pool(c: Call) -> Tensor:
-    """(Sum of powers of a window) ** (1 / p): an average times its count."""
-    b = c.b
+    """(Sum of powers of a window) ** (1 / p). ONNX takes powers of sizes, and Paddle of the numbers as they are."""
+    b, x = c.b, c.x(0)
     kernel = c.integers(1) if len(c) > 1 else [int(size) for size in c.attr("kernel_size")]
     c.insist("adaptive", False)
     c.insist("global_pooling", False)
     c.insist("ceil_mode", False)
     c.ignore("exclusive", "pooling_type")
     order = float(c.attr("norm_type"))
-    if layout(c) or order != int(order):
-        raise c.refuse("channels last, or an order that is no integer, is not written")
-    strides, margins = [int(stride) for stride in c.attr("strides")], padding(c, c.x(0).rank - 2)
-    return b.emit("LpPool", c.x(0), kernel_shape=kernel, strides=strides, **margins, p=int(order), shape=_open(c.x(0)))
+    if layout(c) or not math.isfinite(order):
+        raise c.refuse("channels last, or an order that is infinite, is not written")
+    if x.dtype == "float64":
+        raise c.refuse("Paddle computes the powers of float64 in float32; cast the tensor to float32")
+    strides, margins = [int(stride) for stride in c.attr("strides")], padding(c, x.rank - 2)
+    if order % 2 == 0 and order:
+        return b.emit("LpPool", x, kernel_shape=kernel, strides=strides, **margins, p=int(order), shape=_open(x))
+    powers = b.emit("Pow", x, b.constant(order, x.dtype), shape=x.shape)
+    means = b.emit(
+        "AveragePool", powers, kernel_shape=kernel, strides=strides, **margins, count_include_pad=1, shape=_open(x)
+    )
+    total = b.emit("Mul", means, float(math.prod(kernel)), shape=means.shape)
+    return b.emit("Pow", total, b.constant(1 / order, x.dtype), shape=means.shape)
 
 
 OPERATORS: dict[str, Lowering] = {

@@ -32,7 +32,7 @@ def _interpolate(c: Call) -> Tensor:
     if sizes is not None and told and kind.endswith("linear") and _places_differ(x, shape, corners):
         resized = _between(b, x, sizes, shape, _Way(dims, corners, half, _steps(c, dims)))
     if resized is None:
-        if x.dtype == "float64":
+        if x.dtype == "float64" and kind != "nearest":
             raise c.refuse("ONNX Runtime computes positions in float32; cast the tensor to float32")
         settings: dict[str, Any] = {"mode": {"nearest": "nearest", "bicubic": "cubic"}.get(kind, "linear")}
         if kind == "nearest":
@@ -44,7 +44,10 @@ def _interpolate(c: Call) -> Tensor:
         if sizes is not None and (factors := _factors(x.shape[2:], shape[2:])):
             sizes, scales = None, b.constant([1.0, 1.0, *factors], "float32")
         settings["coordinate_transformation_mode"] = aligned
-        resized = b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
+        if x.dtype == "float64":
+            resized = _by_places(b, x, (scales, sizes), settings, shape)
+        else:
+            resized = b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
     return last(b, resized) if behind else resized
 
 
@@ -129,11 +132,12 @@ def _between(b: Builder, x: Tensor, sizes: Tensor, shape: Sequence[int], way: _W
         end = b.cast(b.emit("Sub", before, 1), place.dtype)
         low = b.emit("Min", b.emit("Floor", place), end)
         high = b.emit("Min", b.emit("Add", low, 1.0), end)
-        weight = b.reshape(b.cast(b.emit("Sub", place, low), x.dtype), [-1, *outer], [shape[axis], *outer])
-        parts = [
-            b.emit("Mul", b.emit("Gather", x, b.cast(at, "int64"), axis=axis, shape=result), share, shape=result)
-            for at, share in ((low, b.emit("Sub", 1.0, weight)), (high, weight))
-        ]
+        weight = b.emit("Sub", place, low)
+        parts = []
+        for at, share in ((low, b.emit("Sub", 1.0, weight)), (high, weight)):  # rounded to float32, for doubles too
+            factor = b.reshape(b.cast(share, x.dtype), [-1, *outer], [shape[axis], *outer])
+            taken = b.emit("Gather", x, b.cast(at, "int64"), axis=axis, shape=result)
+            parts.append(b.emit("Mul", taken, factor, shape=result))
         x = b.emit("Add", *parts, shape=result)
     return x
 
@@ -195,6 +199,25 @@ def _nearest(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor | None:
     for axis, places in zip(axes, theirs, strict=True):
         sizes = [*x.shape[:axis], shape[axis], *x.shape[axis + 1 :]]
         x = b.emit("Gather", x, b.constant(np.minimum(places, x.shape[axis] - 1)), axis=axis, shape=sizes)
+    return x
+
+
+def _by_places(
+    b: Builder,
+    x: Tensor,
+    target: tuple[Tensor | None, Tensor | None],
+    settings: dict[str, Any],
+    shape: Sequence[int],
+) -> Tensor:
+    """The elements that ONNX Runtime chooses of a float32: it resizes the places along each axis; then a gather."""
+    for axis in range(2, x.rank):
+        result = [*x.shape[:axis], shape[axis], *x.shape[axis + 1 :]]
+        line = b.reshape(b.cast(b.places(b.size_of(x, axis)), "float32"), [1, 1, -1], [1, 1, x.shape[axis]])
+        ones = b.constant([1, 1] if target[0] is None else [1.0, 1.0], "int64" if target[0] is None else "float32")
+        own = [part and b.concat([ones, b.slice(part, [axis], [axis + 1], [0])]) for part in target]
+        chosen = b.emit("Resize", line, None, *own, **settings, shape=[1, 1, shape[axis]])
+        places = b.cast(b.reshape(chosen, [-1], [shape[axis]]), "int64")
+        x = b.emit("Gather", x, places, axis=axis, shape=result)
     return x
 
 

@@ -6,6 +6,7 @@ import math
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops import doubles
 from exporter.export.lower.onnx_program.ops.conv import first, last, layout
 
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
@@ -86,7 +87,8 @@ def _temporal_shift(c: Call) -> Tensor:
     x = first(b, c.x()) if behind else c.x()
     channels = x.shape[1]
     end_before, end_behind = int(channels * ratio), int(channels * 2 * ratio)
-    five = b.reshape(x, [-1, segments, *x.shape[1:]])
+    sizes = b.concat([b.constant([-1, segments]), *(b.size_of(x, axis) for axis in range(1, x.rank))])
+    five = b.reshape(x, sizes, [-1, segments, *x.shape[1:]])
     padded = b.emit("Pad", five, b.constant([0, 1, 0, 0, 0, 0, 1, 0, 0, 0]), shape=five.shape)
     parts = [
         b.slice(padded, [0, 0], [segments, end_before], [1, 2]),
@@ -105,10 +107,14 @@ def _unfold(c: Call) -> Tensor:
     )
     paddings = [int(number) for number in c.attr("paddings")]
     channels, taps = x.shape[1], math.prod(kernel)
-    columns = b.emit(
-        "Conv", x, _single_taps(b, channels, kernel, x.dtype), kernel_shape=kernel, strides=strides,
-        dilations=dilations, pads=paddings, group=channels, shape=[x.shape[0], channels * taps, -1, -1],
-    )  # fmt: skip
+    weight = _single_taps(b, channels, kernel, x.dtype)
+    if x.dtype == "float64":
+        columns = doubles.convolution(b, x, weight, doubles.Window(strides, dilations, paddings, channels))
+    else:
+        columns = b.emit(
+            "Conv", x, weight, kernel_shape=kernel, strides=strides, dilations=dilations, pads=paddings,
+            group=channels, shape=[x.shape[0], channels * taps, -1, -1],
+        )  # fmt: skip
     return b.reshape(columns, [0, channels * taps, -1])
 
 
@@ -138,10 +144,14 @@ def _fold(c: Call) -> Tensor:
     channels = x.shape[1] // math.prod(kernel)
     planes = b.reshape(x, [0, x.shape[1], *counts])
     weight = _single_taps(b, channels, kernel, x.dtype)
-    summed = b.emit(
-        "ConvTranspose", planes, weight, strides=strides, dilations=dilations, group=channels, kernel_shape=kernel,
-        shape=[x.shape[0], channels, *reach],
-    )  # fmt: skip
+    if x.dtype == "float64":
+        window = doubles.Window(strides, dilations, [0] * 4, channels)
+        summed = doubles.transposed_convolution(b, planes, weight, window, [0, 0])
+    else:
+        summed = b.emit(
+            "ConvTranspose", planes, weight, strides=strides, dilations=dilations, group=channels, kernel_shape=kernel,
+            shape=[x.shape[0], channels, *reach],
+        )  # fmt: skip
     rest = [whole - got for whole, got in zip(padded, reach, strict=True)]
     if any(rest):
         summed = b.emit("Pad", summed, b.constant([0] * 6 + rest), shape=[x.shape[0], channels, *padded])
