@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.diagnostics import short
-from exporter.base.errors import EnvironmentLacks, UsageError, did_you_mean
+from exporter.base.errors import EnvironmentLacks, UsageError, closest, did_you_mean
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -53,11 +53,40 @@ def split(reference: str) -> tuple[str, str]:
         UsageError: it has another form.
     """
     if not _REFERENCE.fullmatch(reference):
-        raise UsageError(
-            f"'{reference}' is not a reference", where=reference, hint="write module:attribute, as recipes.digits:build"
-        )
+        meant = as_reference(reference)
+        hint = f"write {meant}" if meant else "write module:attribute, as recipes.digits:build"
+        raise UsageError(f"'{reference}' is not a reference", where=reference, hint=hint)
     module, _, attribute = reference.partition(":")
     return module, attribute
+
+
+def as_reference(text: str) -> str | None:
+    """Return the `module:attribute` that a text means which names both in another way: a path, dots, a slash."""
+    path, _, attribute = text.partition(":")
+    module = ".".join(re.findall(r"[^\W\d]\w*", path.removesuffix(".py")))
+    if not attribute and not path.endswith(".py"):
+        module, _, attribute = module.rpartition(".")
+    attribute = ".".join(re.findall(r"[^\W\d]\w*", attribute))
+    return f"{module}:{attribute}" if module and attribute else None
+
+
+def meant_reference(text: str) -> str:
+    """Return the hint about a text that is no reference and means one whose module is there; "" for any other."""
+    meant = as_reference(text)
+    return f"write {meant}" if meant and meant != text and find_source(meant.partition(":")[0]) else ""
+
+
+def likely_reference(reference: str) -> str:
+    """Return the hint about a reference whose module is not there: one that is, written otherwise or near."""
+    if meant := meant_reference(reference):
+        return meant
+    module, _, attribute = reference.partition(":")
+    first, dot, inner = module.partition(".")
+    names = {path.stem for path in Path.cwd().glob("*.py")} | {path.parent.name for path in Path.cwd().glob("*/*.py")}
+    near = closest(first, sorted(names - {first}))
+    if near and find_source(f"{near}{dot}{inner}"):
+        return f"did you mean '{near}{dot}{inner}:{attribute}'?"
+    return f"run from the folder that holds {first}, or correct the name"
 
 
 def factory_text(reference: str, arguments: Mapping[str, Any]) -> str:
@@ -163,7 +192,7 @@ def load_object(reference: str) -> Any:
             raise UsageError(
                 f"no module named '{missing}'",
                 where=reference,
-                hint=f"run from the folder that holds {missing.partition('.')[0]}, or correct the name",
+                hint=likely_reference(reference),
             ) from error
     for name in attribute.split("."):
         if not hasattr(found, name):

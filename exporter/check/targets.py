@@ -67,7 +67,9 @@ def _resolve(target: str) -> Iterator[Target]:
     elif path.is_symlink():
         raise UsageError("a symbolic link to nothing, or to itself", where=target, hint="mend or remove the link")
     else:
-        hint = did_you_mean_file(path, "name a file, a folder, module:Class or a spec")
+        from exporter.base.references import meant_reference as meant
+
+        hint = meant(target) or did_you_mean_file(path, "name a file, a folder, module:Class or a spec")
         raise UsageError("no such file or folder", where=target, hint=hint)
 
 
@@ -81,14 +83,12 @@ def _python_files(folder: Path) -> list[Path]:
 
 
 def _from_reference(reference: str) -> Target:
-    from exporter.base.references import find_source, split
+    from exporter.base.references import find_source, likely_reference, split
 
     module, name = split(reference)
     source = find_source(module)
     if source is None:
-        top = module.partition(".")[0]
-        hint = f"run from the folder that holds {top}, or correct the name"
-        raise UsageError(f"no module '{module}' with Python source", where=reference, hint=hint)
+        raise UsageError(f"no module '{module}' with Python source", where=reference, hint=likely_reference(reference))
     return _followed(module, source, name)
 
 

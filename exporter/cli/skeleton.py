@@ -17,7 +17,7 @@ from pathlib import Path
 from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.files import write_bytes
-from exporter.base.references import find_source, split
+from exporter.base.references import find_source, likely_reference, split
 from exporter.base.tensors import dims_in
 from exporter.check.source.project import ClassInfo, ParsedModule, Project
 from exporter.cli.decoding_skeleton import Proposal, step_of, taken_of
@@ -118,9 +118,8 @@ def signature(reference: str) -> Signature:
     module_name, attribute = split(reference)
     source = find_source(module_name)
     if source is None:
-        top = module_name.partition(".")[0]
-        hint = f"run from the folder that holds {top}, or correct the name"
-        raise UsageError(f"no module '{module_name}' with Python source", where=reference, hint=hint)
+        what = f"no module '{module_name}' with Python source"
+        raise UsageError(what, where=reference, hint=likely_reference(reference))
     module = Project().read(source)
     if isinstance(module, Diagnostic):
         raise UsageError(module.message, where=str(module.location), hint=module.cure)

@@ -59,12 +59,15 @@ def spec_of(target: str, described: Described, given: Mapping[str, Any]) -> Spec
         return spec_from_source(target, one.dims or (), one.values or (), keys, one.settings or ())
     if not target.endswith((".yaml", ".yml")) and ":" in target:
         return spec_from_arguments(target, one.inputs or (), one.dims or (), one.values or (), keys, one.settings or ())
-    if one.inputs or one.dims or one.values:
-        raise UsageError("a spec says its inputs itself", where="--input", hint="use --set to override a key")
     path = Path(target)
     if not path.exists() and path.suffix not in (".yaml", ".yml"):
-        hint = did_you_mean_file(path, "give a .yaml spec, module:factory, or a Paddle program")
+        from exporter.base.references import meant_reference
+
+        other = did_you_mean_file(path, "give a .yaml spec, module:factory, or a Paddle program")
+        hint = meant_reference(target) or other
         raise UsageError("no such file or folder", where=target, hint=hint)
+    if one.inputs or one.dims or one.values:
+        raise UsageError("a spec says its inputs itself", where="--input", hint="use --set to override a key")
     overrides = [f"{key}={_yaml(value)}" for key, value in keys.items()]
     return read_spec(path, (*(one.settings or ()), *overrides))
 

@@ -13,128 +13,24 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict, 
 from exporter.base.errors import closest
 from exporter.base.references import factory_text
 from exporter.base.tensors import TensorSpec, dims_in
+from exporter.spec.advice import DEVICE, AdvisedError, Example
 from exporter.spec.candidates import Candidate as Candidate
 from exporter.spec.candidates import Candidates
 from exporter.spec.decoding import Decoding
 from exporter.spec.decoding import fit as fit_decoding
-from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
+from exporter.spec.inputs import FORMATS, Dim, FormatName, Frozen, Identifier, Input, Name, Reference
 from exporter.spec.named import Names, Pattern, known_target
-from exporter.spec.pipeline import Pipeline, Unrated, fit
+from exporter.spec.pipeline import Pipeline, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
+from exporter.spec.precision import Budget as Budget
+from exporter.spec.precision import Precisions
+from exporter.spec.precision import PrecisionSettings as PrecisionSettings
+from exporter.spec.precision import Speedup as Speedup
 from exporter.spec.prune import Prune as Prune
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
 from exporter.spec.waiver import Waiver as Waiver
-
-
-class Speedup(Frozen):
-    """A promise of speed. Both sides run in one thread, in turns; on a CPU of another kind it is `inconclusive`."""
-
-    engine: Name = Field(description="Engine in which the variant is timed, one of the spec's `engines`.")
-    ratio: Annotated[float, Strict(), Field(gt=0)] = Field(
-        description="How many times as fast as fp32 the variant is at least."
-    )
-    batch: Size | None = Field(None, description="Rows of each call; without the key those of the typical case.")
-    over: Name | None = Field(
-        None,
-        description="Engine that runs fp32 for comparison; without the key the same engine, and for "
-        "`paddle_inference_int8` it is `paddle_inference_default`.",
-    )
-
-
-class Budget(Frozen):
-    """What a variant of low precision is judged by; a key that is not given has the precision's own default."""
-
-    min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = Field(
-        None, description="Signal-to-noise ratio to float64 in dB, all promised cases together; 40 dB is 1 % of error."
-    )
-    min_top1: Annotated[float, Strict(), Field(gt=0, le=1)] | None = Field(
-        None,
-        description="Share of rows whose highest score is where eager has it; of whole-number outputs the share of "
-        "equal rows, 0.9 without the key.",
-    )
-    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | Unrated | None = Field(
-        None,
-        description="Loss of the recipe's metric on all held-out samples; every input has `values: dataset` then. "
-        "`unrated`: none is promised, since the metric does not rate what this model gives.",
-    )
-    max_size: Annotated[float, Strict(), Field(gt=0)] | None = Field(
-        None, description="Bytes of the variant's files, as a share of fp32's."
-    )
-    min_speedup: Speedup | None = Field(
-        None, description="Speed that is promised; without the key none is judged, and no precision has a default."
-    )
-
-
-class PrecisionSettings(Frozen):
-    """How one precision is made. A precision refuses a key that means nothing to it, before any work."""
-
-    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = Field(
-        None, description="Formats that get the variant, among the spec's; without the key all of them."
-    )
-    samples: Size = Field(128, description="Rows that are drawn for calibration.")
-    data: Annotated[str, Field(pattern=r"\.safetensors$"), Names.FILE] | None = Field(
-        None, description="File with rows for each input, instead of training data or the inputs' `.npy` files."
-    )
-    noise: Flag = Field(False, description="`true` allows to calibrate on drawn values where there are no real ones.")
-    method: Literal["minmax", "entropy", "percentile"] = Field(
-        "minmax", description="How the range of an activation follows from the samples."
-    )
-    activations: Literal["uint8", "int8"] = Field(
-        "uint8", description="Type of the activations in ONNX; `int8` is for engines that want both operands signed."
-    )
-    keep: tuple[str, ...] = Field(
-        (),
-        description="What stays in float32: layers, by the names in the report, operators (`Add.3`) and kinds (`Add`).",
-    )
-    search: Flag = Field(
-        False,
-        description="`true` lets the noisiest layers compute in float32 with weights of 8, 16 or 32 bits, until "
-        "`min_snr_db` holds of every output.",
-    )
-    timed: Flag = Field(
-        False, description="`true` reports the speed of each candidate of `search`, and chooses nothing by it."
-    )
-    ranges: Literal["calibrated", "trained"] = Field(
-        "calibrated",
-        description="`trained` fine-tunes by the recipe with the roundings in place (QAT), and takes the ranges that "
-        "the activations had in training.",
-    )
-    epochs: Size | None = Field(
-        None, description="Epochs of that fine-tuning, for `ranges: trained`; without the key those of the recipe."
-    )
-    cpu: Literal["any", "vnni"] = Field(
-        "any",
-        description="`any` is right on every x86: no two products overflow the 16 bits in which a CPU without VNNI "
-        "adds them, at a cost of up to one bit. `vnni` takes all 8 bits, for CPUs that have VNNI.",
-    )
-    budget: Budget = Field(Budget(), description="What the variant is judged by.")
-
-    @model_validator(mode="after")
-    def _of_something(self) -> PrecisionSettings:
-        if self.timed and not self.search:
-            raise ValueError("timed are the candidates of the search: it needs `search: true`")
-        if self.epochs is not None and self.ranges != "trained":
-            raise ValueError("epochs are those of fine-tuning: they need `ranges: trained`")
-        return self
-
-
-def _precisions(value: object) -> object:
-    """Names alone are settings left as they are."""
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        if len(set(value)) != len(value):
-            raise ValueError(f"precisions names something twice: {', '.join(value)}")
-        return {name: PrecisionSettings() for name in value}
-    if isinstance(value, dict):
-        return {name: {} if settings is None else settings for name, settings in value.items()}
-    return value
-
-
-_ByName = dict[Identifier, PrecisionSettings | None] | tuple[Identifier, ...]
-Precisions = Annotated[
-    dict[Identifier, PrecisionSettings], BeforeValidator(_precisions, json_schema_input_type=_ByName)
-]
 
 #: Plain data, by the names of a factory's parameters.
 Arguments = dict[Identifier, JsonValue]
@@ -148,16 +44,26 @@ _STEPS_OF_CHANNELS = 13
 OPSETS = {"program": (11, 25), "paddle2onnx": (7, 21)}
 
 
+def _no_file(weights: object) -> object:
+    """Refuse the name of a file where the word for untrained weights stands."""
+    if isinstance(weights, str) and weights.endswith((".pdparams", ".safetensors", ".pdopt", ".pdiparams")):
+        what = "weights: factory asks for untrained weights, and a file of trained ones is the checkpoint"
+        raise AdvisedError(what, f"rename it to checkpoint: {weights}")
+    return weights
+
+
 class Spec(Frozen):
     """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
-    name: Name = Field(description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`.")
+    name: Annotated[Name, Example("net")] = Field(
+        description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`."
+    )
     version: Name | None = Field(
         None,
         description="Version of the bundle; without the key a digest of spec, parameters and artifacts. `candidate`, "
         "`failed` and `unverified` are folders of their own, and refused.",
     )
-    model: Reference = Field(
+    model: Annotated[Reference, Example("mypackage.models:build")] = Field(
         description="Factory of the model: a function that returns a `paddle.nn.Layer`, or the class of a Layer."
     )
     source: Annotated[str, Field(min_length=1), Names.FILE] | None = Field(
@@ -179,15 +85,17 @@ class Spec(Frozen):
     checkpoint: Annotated[str, Names.FILE] | None = Field(
         None, description="File of trained weights, `.safetensors` or `.pdparams`; nothing is trained then."
     )
-    weights: Literal["factory"] | None = Field(
+    weights: Annotated[Literal["factory"] | None, BeforeValidator(_no_file)] = Field(
         None,
         description="`factory` exports the factory's own weights, trained by no recipe. Without the key `recipe` or "
         "`checkpoint` is needed; with it neither is allowed.",
     )
     prune: Prune | None = Field(None, description="Removes channels before export.")
-    inputs: Annotated[dict[Identifier, Input], Field(min_length=1)] = Field(
-        description="Inputs of `forward`, by the names of its parameters."
-    )
+    inputs: Annotated[
+        dict[Identifier, Input],
+        Field(min_length=1),
+        Example({"image": {"dtype": "float32", "shape": [1, 3, 224, 224]}}),
+    ] = Field(description="Inputs of `forward`, by the names of its parameters.")
     dims: dict[Identifier, Dim] = Field(
         {}, description="Sizes of every dim that a shape names; one that no input uses is refused."
     )
@@ -250,7 +158,7 @@ class Spec(Frozen):
         description="Processes that train by the recipe and share the rows of each batch (data-parallel), a GPU each "
         "where there are GPUs; as `exporter train --ranks` (docs/training.md). Fine-tuning takes one.",
     )
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = Field(
+    device: Annotated[str, Field(pattern=DEVICE)] = Field(
         "auto",
         description="Where training and engines run. `auto` takes a GPU that all engines can use, else the CPU; a "
         "device that is named and absent ends with exit code 3.",
@@ -341,12 +249,14 @@ class Spec(Frozen):
         """Weights that nobody trained are a release only where somebody says so."""
         named = [key for key in ("checkpoint", "recipe") if getattr(self, key) is not None]
         if self.weights is None and not named:
-            raise ValueError(
+            raise AdvisedError(
                 "nothing says which weights are exported: give a checkpoint or a recipe, or ask for the untrained "
-                "weights of the factory with `weights: factory`"
+                "weights of the factory with `weights: factory`",
+                "add weights: factory; or name your own file, as checkpoint: trained.pdparams",
             )
         if self.weights is not None and named:
-            raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
+            what = f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one"
+            raise AdvisedError(what, "remove weights")
         if self.ranks > 1 and (self.recipe is None or self.checkpoint is not None):
             raise ValueError("ranks train by a recipe, and nothing is trained here: drop ranks, or checkpoint")
         return self
@@ -363,19 +273,27 @@ class Spec(Frozen):
         if missing := sorted(used - set(self.dims)):
             near = closest(missing[0], set(self.dims) - used)
             maybe = f"; did you mean '{near}'?" if near else ""
-            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims{maybe}")
+            entry = f"{missing[0]}: {{min: 1, typical: 1, max: 8}}"
+            hint = f"add {entry} under dims" if self.dims else f"add dims: {{{entry}}}"
+            what = f"dim '{missing[0]}' is used in inputs but not described under dims{maybe}"
+            raise AdvisedError(what, f"did you mean '{near}'?" if near else hint)
         if idle := sorted(set(self.dims) - used):
-            raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
+            raise AdvisedError(f"dim '{idle[0]}' is described but no input uses it", f"remove {idle[0]} from dims")
         for field in ("outputs", "formats", "engines"):
             listed = getattr(self, field) or ()
             if len(set(listed)) != len(listed):
-                raise ValueError(f"{field} names something twice: {', '.join(listed)}")
+                once = ", ".join(dict.fromkeys(listed))
+                raise AdvisedError(f"{field} names something twice: {', '.join(listed)}", f"write {field}: [{once}]")
         if both := sorted(set(self.outputs or ()) & set(self.inputs)):
-            raise ValueError(f"'{both[0]}' is the name of an input and of an output, which a program cannot tell apart")
+            what = f"'{both[0]}' is the name of an input and of an output, which a program cannot tell apart"
+            renamed = [f"{name}_out" if name in both else name for name in self.outputs or ()]
+            raise AdvisedError(what, f"write outputs: [{', '.join(renamed)}]")
         if self.version in RESERVED:
-            raise ValueError(f"version '{self.version}' is the name of a folder that means something else")
+            what = f"version '{self.version}' is the name of a folder that means something else"
+            raise AdvisedError(what, "write version: '1.0'")
         if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
-            raise ValueError("'values: dataset' needs a recipe to take the held-out data from")
+            what = "'values: dataset' needs a recipe to take the held-out data from"
+            raise AdvisedError(what, "write values: normal")
         ranges = {name: (dim.min, dim.max) for name, dim in self.dims.items()}
         for name, declared in self.inputs.items():
             try:

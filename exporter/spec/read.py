@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticUndefined
 
-from exporter.base.errors import UsageError, closest, did_you_mean, did_you_mean_file
+from exporter.base.errors import UsageError, did_you_mean, did_you_mean_file
 from exporter.base.files import read_regular
 from exporter.spec import yaml12
-from exporter.spec.decoding import Decoding
-from exporter.spec.inputs import Dim, Input
-from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
+from exporter.spec.advice import Example, Wrong, advised, suits
+from exporter.spec.model import Spec
 from exporter.spec.source import Content, is_program, keys_of, read_source
 
-_WHOLE = "`exporter init --schema` describes every key"
+_MAPPING = "write keys with values, as name: net; `exporter init --schema` describes every key"
 
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
@@ -39,7 +38,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint=hint) from error
     content, marks = yaml12.load(text, str(path))
     if not isinstance(content, dict):
-        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
+        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_MAPPING)
     for override in overrides:
         apply_override(content, override)
     _refuse_beside_source(content, path, marks)
@@ -80,33 +79,73 @@ def validate(content: Content, source: str, marks: yaml12.Marks | None = None) -
     try:
         return Spec.model_validate(content)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        strange = first["type"] == "extra_forbidden"
-        place = _place(first["loc"], ends_in_a_key=strange)
+        first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
+        same = [fault for fault in error.errors() if _place(fault) == _place(first)]
+        first = next(filter(suits, same), first)
+        place = _place(first)
         key = ".".join(map(str, place))
-        line, column = _mark(marks or {}, place)
+        marks = marks or yaml12.Marks()
+        line, column = _mark(marks, place)
         where = f"{source}:{line}:{column}" if line else source
-        if strange:
+        if first["type"] == "extra_forbidden":
             raise UsageError(f"unknown key '{key}'", where=where, hint=_likely(place)) from error
-        message = first["msg"].removeprefix("Value error, ")
-        message = message[0].lower() + message[1:]
-        what = f"{key}: {message}" if key else message
-        near = closest(str(first["input"]), _choices(first))
-        raise UsageError(what, where=where, hint=f"did you mean '{near}'?" if near else _WHOLE) from error
+        wrong = Wrong(place[-1] if place else "", first["input"], marks.texts.get(place, ""), *_field(place, content))
+        said, hint = advised(wrong, first)
+        joint = " " if said.startswith("is ") else ": "
+        raise UsageError(f"{key}{joint}{said}" if key else said, where=where, hint=hint) from error
 
 
-def _choices(fault: ErrorDetails) -> list[str]:
-    """The words that a key takes, where it takes only these."""
-    if fault["type"] == "literal_error":
-        return re.findall("'([^']+)'", fault["ctx"]["expected"])
-    return ["auto", "cpu", "gpu"] if fault["loc"] == ("device",) else []
-
-
-def _place(location: tuple[str | int, ...], *, ends_in_a_key: bool) -> tuple[str | int, ...]:
+def _place(fault: ErrorDetails) -> tuple[str | int, ...]:
     """Where a user's file is wrong: pydantic also names the member of a union, which stands in no file."""
-    tags = {"constrained-int", "constrained-str"}
-    last = len(location) - 1
-    return tuple(part for at, part in enumerate(location) if part not in tags or (ends_in_a_key and at == last))
+    location, tags = fault["loc"], {"constrained-int", "constrained-str", "[key]"}
+    last = len(location) - 1 if fault["type"] == "extra_forbidden" else -1
+    return tuple(part for at, part in enumerate(location) if part not in tags or at == last)
+
+
+def _inside(annotation: object, key: str | int) -> object:
+    """Return the type of what stands at a key of a value of this type; None where none can."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        field = annotation.model_fields.get(str(key))
+        return field.annotation if field else None
+    origin, members = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return members[1]
+    if origin is tuple:
+        return members[0]
+    if origin is Annotated:
+        return _inside(members[0], key)
+    return next((inner for member in members if (inner := _inside(member, key)) is not None), None)
+
+
+def _model(place: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """Return the model of the mapping whose key a place is."""
+    annotation: object = Spec
+    for key in place[:-1]:
+        annotation = _inside(annotation, key)
+    members = [annotation, *get_args(annotation)]
+    return next((member for member in members if isinstance(member, type) and issubclass(member, BaseModel)), None)
+
+
+def _needed(model: type[BaseModel]) -> dict[str, object]:
+    """Return a mapping of the keys that a model cannot do without."""
+    fields = {name: field for name, field in model.model_fields.items() if field.is_required()}
+    return {name: mark.value for name, field in fields.items() for mark in field.metadata if isinstance(mark, Example)}
+
+
+def _field(place: tuple[str | int, ...], content: Content) -> tuple[tuple[object, ...], str]:
+    """Return values that the key at a place takes, and what is said of it."""
+    model = _model(place) if place else None
+    field = model.model_fields.get(str(place[-1])) if model else None
+    if field is None:  # a name of the user's own
+        whole = _model((*place, ""))
+        return (() if whole is None or whole is Spec else (_needed(whole),)), ""
+    beside: Any = content
+    for key in place[:-1]:
+        beside = beside[key]
+    examples = [mark for mark in field.metadata if isinstance(mark, Example)]
+    values = [beside.get(mark.like, mark.value) for mark in examples]
+    default = field.get_default() if field.default is not PydanticUndefined else None
+    return (*values, *([] if default is None or isinstance(default, BaseModel) else [default])), field.description or ""
 
 
 def _mark(marks: yaml12.Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
@@ -116,15 +155,7 @@ def _mark(marks: yaml12.Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def _likely(place: tuple[str | int, ...]) -> str:
-    parents: dict[str, type[BaseModel]] = {
-        **{"inputs": Input, "dims": Dim, "waivers": Waiver, "prune": Prune},
-        "decoding": Decoding,
-    }
-    if place[0] == "precisions":
-        deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
-        parents["precisions"] = deeper[min(len(place), 5)]
-    model: type[BaseModel] = Spec if len(place) == 1 else parents.get(str(place[0]), Spec)
-    return did_you_mean(str(place[-1]), model.model_fields)
+    return did_you_mean(str(place[-1]), (_model(place) or Spec).model_fields)
 
 
 def apply_override(content: Content, override: str, option: str = "--set") -> None:

@@ -21,8 +21,15 @@ MOST_BYTES = 200_000
 MOST_NODES, MOST_DEPTH = 20_000, 50
 
 Path = tuple[str | int, ...]
-#: Line and column, from 1, by the place of a value.
-Marks = dict[Path, tuple[int, int]]
+
+
+class Marks(dict[Path, tuple[int, int]]):
+    """Line and column, from 1, by the place of a value; `texts` has what is written there, of each plain value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[Path, str] = {}
+
 
 _CORE = "tag:yaml.org,2002:"
 #: The plain scalars that are not text (YAML 1.2.2, chapter 10.3.2). A number that begins with 0 is text as well: one
@@ -68,7 +75,7 @@ class _Reader:
     """Turns nodes into plain data."""
 
     source: str
-    marks: Marks = field(default_factory=dict)
+    marks: Marks = field(default_factory=Marks)
     _open: set[int] = field(default_factory=set)
     _nodes: int = 0
 
@@ -80,7 +87,7 @@ class _Reader:
         if id(node) in self._open:
             raise self._wrong(node, "an alias leads back to itself", "write the value out")
         if len(place) > MOST_DEPTH:
-            raise self._wrong(node, f"more than {MOST_DEPTH} levels", "a spec has a few")
+            raise self._wrong(node, f"more than {MOST_DEPTH} levels", "write it flatter: a spec has a few")
         self.marks.setdefault(place, _at(node))
         self._open.add(id(node))
         data = self._data(node, place)
@@ -93,6 +100,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode) and node.tag == _CORE + "seq":
             return [self.value(item, (*place, index)) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
+            self.marks.texts[place] = node.value
             return self._scalar(node)
         tag = node.tag.replace(_CORE, "!!")
         raise self._wrong(node, f"not valid YAML: the tag {tag} means nothing here", "leave the tag out")
@@ -105,7 +113,7 @@ class _Reader:
                 raise self._wrong(key_node, "a key is a word", "quote it")
             inner = (*place, key)
             if key in data:
-                hint = f"the first one is in line {self.marks[inner][0]}"
+                hint = f"leave one out: the first is in line {self.marks[inner][0]}"
                 raise self._wrong(key_node, f"key '{key}' is given twice", hint)
             self.marks[inner] = _at(key_node)
             data[key] = self.value(value_node, inner)

@@ -11,6 +11,7 @@ from exporter.spec.recipe.source import default_folder
 from exporter.train import qat
 from exporter.train.run import TrainRequest, TrainResult
 from exporter.train.runs import Runs
+from exporter.weights.no_checkpoint import refuse_other_files
 from exporter.weights.prune import run as pruning
 
 
@@ -64,13 +65,13 @@ def look_up(spec: Spec) -> Weights:
     """Look up where the weights of a spec come from.
 
     Raises:
-        UsageError: the spec names a checkpoint that is not there; or as :meth:`exporter.train.runs.Runs.chosen`.
+        UsageError: the spec names a checkpoint that is not there, or another kind of file; or as
+            :meth:`exporter.train.runs.Runs.chosen`.
     """
     runs = _runs(spec, spec.recipe) if spec.recipe else None
     if spec.checkpoint is not None:
         path = Path(spec.checkpoint)
-        if not path.is_file():
-            raise UsageError("no such checkpoint", where=str(path), hint="check the path, or train it first")
+        refuse_other_files(path)
         return Weights(spec, path, runs)
     trained = runs.chosen() if runs else None
     return Weights(spec, trained.checkpoint if trained else None, runs, trained)

@@ -47,7 +47,7 @@ BEGINS = re.compile(
     rf"(?i)(?:(?:{IMPERATIVES}|{COMMANDS})\b|did you mean|one of\b|e\.g\. (?:--|exporter )|github;|\{{\}}|`)"
 )
 #: Rooms whose words belong to the language of a spec and of findings.
-OF_THEIR_OWN = ("exporter/check", "exporter/spec")
+OF_THEIR_OWN = ("exporter/check",)
 
 
 @cache
