@@ -49,6 +49,7 @@ from exporter.prove.preflight.cases import observed, trial
 from exporter.prove.preflight.declared import convert_and_compare
 from exporter.prove.preflight.evidence import judged
 from exporter.prove.preflight.files import foreign_format, refuse_files, refuse_waivers
+from exporter.prove.preflight.home import refuse_without_home
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
@@ -68,15 +69,12 @@ RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
 
 @dataclass(frozen=True)
 class Product:
-    """What came of a command: the findings; a sealed bundle, unless they forbade it; the report, if it was verified.
-
-    `measured` is the recipe's metric of the checkpoint that was released.
-    """
+    """What came of a command: the findings; a sealed bundle, unless they forbade it; the report, if it was verified."""
 
     findings: tuple[Diagnostic, ...] = ()
     bundle: Bundle | None = None
     report: Report | None = None
-    measured: measured.Measured | None = None
+    measured: measured.Measured | None = None  # the recipe's metric of the checkpoint that was released
 
 
 #: Whoever can refuse a spec without any work, from the top of the house to its ground.
@@ -86,6 +84,7 @@ REFUSALS: tuple[Callable[[Spec], None], ...] = (
     refuse_pruning,
     refuse_promises,
     refuse_files,
+    refuse_without_home,
     refuse_waivers,
     refuse_noise,
     refuse_consumers,
@@ -110,9 +109,8 @@ def resolve(spec: Spec, setting: Setting, *, trains: bool = True) -> Resolved:
     """Settle what a spec leaves open, and refuse what would be refused later: before any work, and for every verb.
 
     Raises:
-        UsageError: the spec is wrong, or a file that it names is not there or does not fit; or its checkpoint has to be
-            made first, and `trains` is false.
-        EnvironmentLacks: its device or a package is not here.
+        UsageError: the spec or a file that it names is wrong; or `trains` is false, and its checkpoint is to be made.
+        EnvironmentLacks: its device, a package or a home to write to is not here.
     """
     spec = with_defaults(spec)
     weights = look_up(spec)
