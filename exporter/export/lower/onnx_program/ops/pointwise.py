@@ -71,7 +71,7 @@ def _cosh(b: Builder, x: Tensor) -> Tensor:
     return b.emit("Mul", b.emit("Add", b.emit("Exp", x), b.emit("Exp", b.emit("Neg", x))), 0.5)
 
 
-def _asinh(b: Builder, x: Tensor) -> Tensor:
+def asinh(b: Builder, x: Tensor) -> Tensor:
     """sign(x) * log1p(a + a² / (sqrt(a² + 1) + 1)) with a = |x|."""
     size = b.emit("Abs", x)
     square = b.emit("Mul", size, size)
@@ -257,7 +257,7 @@ OPERATORS: dict[str, Lowering] = {
     "tan": in_float64("Tan", _tan),
     "sinh": in_float64("Sinh", _sinh),
     "cosh": in_float64("Cosh", _cosh),
-    "asinh": in_float64("Asinh", _asinh),
+    "asinh": in_float64("Asinh", asinh),
     "acosh": in_float64("Acosh", _acosh),
     "atanh": in_float64("Atanh", _atanh),
     "log1p": formula(log1p),
