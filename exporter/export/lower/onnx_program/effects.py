@@ -8,6 +8,13 @@ from exporter.base.readers.program import Block, Operator, TensorType
 
 #: They end like operators in place; their first operand keeps its meaning.
 _NOT_IN_PLACE = ("batch_norm_", "share_data_")
+#: Their results show whether an operand is 1 or nearly, and 0 or nearly.
+_PASSING_ON = frozenset(
+    (
+        *("scale", "add", "subtract", "clip", "cast", "assign", "builtin.combine", "concat", "stack"),
+        *("reshape", "squeeze", "unsqueeze", "flatten", "transpose", "slice"),
+    )
+)
 #: They compute nothing that is put out.
 _NOTHING = ("assert", "print")
 
@@ -71,11 +78,17 @@ def reads(operator: Operator) -> set[int]:
 
 
 def readers(block: Block) -> dict[int, set[str]]:
-    """The names of the operators that read each value that any reads, in the block and in those within."""
+    """The names of the operators that read each value that any reads, in the block and in those within.
+
+    What reads a result of an operator in `_PASSING_ON` reads its operands, too.
+    """
     names: dict[int, set[str]] = {}
-    for operator in block.operators:
-        for number in reads(operator):
-            names.setdefault(number, set()).add(operator.name)
+    for operator in reversed([*flat(block)]):
+        own = {operator.name}
+        if operator.name in _PASSING_ON:
+            own = own.union(*(names.get(value.id, ()) for value in operator.results))
+        for number in operator.operands:
+            names.setdefault(number, set()).update(own)
     return names
 
 

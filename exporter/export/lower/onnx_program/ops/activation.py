@@ -7,11 +7,9 @@ import math
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Tensor
 from exporter.export.lower.onnx_program.ops import doubles
-from exporter.export.lower.onnx_program.ops.pointwise import expm1, formula, log1p, own_float
+from exporter.export.lower.onnx_program.ops.pointwise import TELL_SMALL, expm1, formula, log1p, own_float
 
 _LEAST_POWER = -64.0
-#: What shows of a softmax whether its smallest values are 0.
-_TELL_SMALL = ("divide", "log", "log2", "log10", "p_norm", "frobenius_norm", "rsqrt", "reciprocal")
 
 
 def _leaky(c: Call) -> Tensor:
@@ -147,7 +145,7 @@ def _softmax(kind: str) -> Lowering:
         b, x, axis = c.b, own_float(c), int(c.attr("axis"))
         rank, x = x.rank, x if x.rank else b.reshape(x, [1])
         axis %= x.rank
-        if kind == "LogSoftmax" or c.is_read_by(_TELL_SMALL):
+        if kind == "LogSoftmax" or c.is_read_by(TELL_SMALL):
             below = b.emit("Sub", x, b.reduce("ReduceMax", x, [axis], keep=True))
             x = b.emit("Max", below, _LEAST_POWER)
         shares = b.emit(kind, x, axis=axis)

@@ -9,6 +9,12 @@ from exporter.export.lower.onnx_program.call import Call, Lowering, wide
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 from exporter.export.lower.onnx_program.ops import doubles
 
+#: What shows whether the smallest values of a softmax or a sigmoid are 0.
+TELL_SMALL = (
+    *("divide", "log", "log2", "log10", "log1p", "p_norm", "frobenius_norm", "rsqrt", "reciprocal"),
+    *("bce_loss", "log_loss"),
+)
+
 
 def own_float(c: Call, at: int = 0) -> Tensor:
     """The operand in the dtype that the result is computed in: Paddle casts integers to the result's float.
@@ -235,6 +241,14 @@ def _angle(c: Call) -> Tensor:
     return b.emit("Where", b.emit("IsNaN", x), x, turned)
 
 
+def _sigmoid(c: Call) -> Tensor:
+    """1 / (1 + exp(-x)) where something shows it: ONNX Runtime's 1.31 is 0 from -18 on, and at 17 not yet 1."""
+    b, x = c.b, own_float(c)
+    if not c.is_read_by(TELL_SMALL):
+        return b.emit("Sigmoid", x)
+    return b.emit("Div", b.constant(1.0, x.dtype), b.emit("Add", b.emit("Exp", b.emit("Neg", x)), 1.0))
+
+
 def _clip(c: Call) -> Tensor:
     """max, then min, which unlike Clip takes limits of any kind; NaN stays NaN in both."""
     b, x = c.b, c.x()
@@ -249,7 +263,8 @@ def _increment(c: Call) -> Tensor:
 
 
 OPERATORS: dict[str, Lowering] = {
-    **{name: plain(name.capitalize()) for name in "sin cos exp log sqrt tanh sigmoid reciprocal".split()},
+    **{name: plain(name.capitalize()) for name in "sin cos exp log sqrt tanh reciprocal".split()},
+    "sigmoid": _sigmoid,
     "erf": formula(doubles.erf),
     "acos": in_float64("Acos", _acos),
     "asin": in_float64("Asin", _asin),
