@@ -14,6 +14,8 @@ _OF_SIZES = frozenset(
 )
 _NUMBERS = frozenset(("full", "full_int_array", "fill_constant"))
 _SIZES = frozenset(("shape", "shape64"))
+#: Operators that only pass one number on.
+_PASS_ON = frozenset("assign cast squeeze squeeze2 reshape reshape2".split())
 
 
 def known(sizes: Any) -> bool:
@@ -43,16 +45,50 @@ def is_of_sizes(value: Any) -> bool:
     return list(value.shape) in ([], [1]) and _made_of(value) in ({"sizes"}, {"sizes", "numbers"})
 
 
-def _made_of(value: Any) -> set[str]:
-    """Tell what a tensor of a program depends on: sizes, numbers, data."""
+def is_size_of(value: Any, x: Any, axis: int) -> bool:
+    """Return whether a tensor of a program is the size of `x` at an axis, as `x.shape[axis]` reads it."""
+    kind, sources, attributes = _passed_on(value)
+    if kind != "slice":
+        return False
+    place = attributes["starts"] if "starts" in attributes else _numbers_of(sources[1])
+    kind, vectors, _ = _passed_on(sources[0])
+    return kind in _SIZES and [at % len(x.shape) for at in place] == [axis] and _same(vectors[0], x)
+
+
+def _maker(value: Any) -> tuple[str, list[Any], dict[str, Any]]:
+    """The operator that makes a tensor of a program: its name, what it reads, its attributes."""
     if is_variable(value):
         operator = value.op
-        kind = operator.type if operator is not None else ""
-        sources = [value.block.var(name) for name in operator.input_arg_names] if operator is not None else []
-    else:
-        operator = value.get_defining_op()  # None of an argument of a loop's body
-        kind = operator.name().rpartition(".")[2] if operator is not None else ""
-        sources = operator.operands_source() if operator is not None else []
+        if operator is None:
+            return "", [], {}
+        sources = [value.block._var_recursive(name) for name in operator.input_arg_names]
+        return operator.type, sources, {name: operator.attr(name) for name in operator.attr_names}
+    operator = value.get_defining_op()  # None of an argument of a loop's body
+    if operator is None:
+        return "", [], {}
+    return operator.name().rpartition(".")[2], operator.operands_source(), operator.attrs()
+
+
+def _passed_on(value: Any) -> tuple[str, list[Any], dict[str, Any]]:
+    """The same of what computed the numbers that others only pass on."""
+    kind, sources, attributes = _maker(value)
+    while kind in _PASS_ON and len(sources) == 1:
+        kind, sources, attributes = _maker(sources[0])
+    return kind, sources, attributes
+
+
+def _numbers_of(value: Any) -> list[int]:
+    kind, _, attributes = _maker(value)
+    return list(attributes["value"]) if kind == "full_int_array" else []
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one.name == other.name if is_variable(one) else one.is_same(other))
+
+
+def _made_of(value: Any) -> set[str]:
+    """Tell what a tensor of a program depends on: sizes, numbers, data."""
+    kind, sources, _ = _maker(value)
     if kind in _SIZES:
         return {"sizes"}
     if kind in _NUMBERS and not sources:
