@@ -84,11 +84,11 @@ REFUSALS: tuple[Callable[[Spec], None], ...] = (
     refuse_pruning,
     refuse_promises,
     refuse_files,
-    refuse_without_home,
     refuse_waivers,
     refuse_noise,
     refuse_consumers,
     refuse_precisions,
+    refuse_without_home,
 )
 
 

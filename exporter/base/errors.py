@@ -86,7 +86,8 @@ class ExporterError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.where else self.what
+        once = not self.where or self.what.startswith(self.where)
+        return self.what if once else f"{self.where}: {self.what}"
 
 
 class UsageError(ExporterError):

@@ -11,6 +11,7 @@ from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import is_mostly_hole, safe_relative, sha256_file
 from exporter.base.numbers.golden import GoldenCase
 from exporter.base.readers import read_program
+from exporter.bundle.absent import no_bundle
 from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
 from exporter.bundle.manifest import NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.bundle.scripts import refuse_other_scripts
@@ -22,7 +23,6 @@ from exporter.prove.compare.golden import read_goldens
 from exporter.prove.verdict.plan import Run, plan_runs, source_engines
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.spec.source import is_program
 
 _HINT = "do not use this bundle; ask for a fresh one"
 
@@ -53,12 +53,8 @@ def open_bundle(folder: Path) -> Bundle:
             program does more than compute; the error names the file.
     """
     manifest_path = folder / NAME
-    if not folder.is_dir():
-        raise UsageError("no such bundle", where=str(folder), hint="give a folder that `exporter release` wrote")
     if not (manifest_path.exists() or manifest_path.is_symlink()):
-        makes = f"exporter convert {folder} makes a bundle of the program that lies here"
-        hint = makes if is_program(folder) else "check the path"
-        raise UsageError("no manifest.json here, so this is no bundle", where=str(folder), hint=hint)
+        raise no_bundle(folder)
     if manifest_path.is_symlink():
         raise BundleError("is a symbolic link", where=str(manifest_path), hint=_HINT)
     manifest = parse(read_bytes(manifest_path), str(manifest_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         code = _say(_Failure("interrupted", "", "", ExitCode.INTERRUPTED), as_json)
     except _COMMAND_LINE_ERROR as error:
         where = error.ctx.command_path if error.ctx else "exporter"
-        code = _say(_Failure(error.format_message(), where, f"{where} --help", ExitCode.USAGE), as_json)
+        code = _say(_Failure(error.format_message(), where, _meant(error, where), ExitCode.USAGE), as_json)
     except ExporterError as error:
         if debug:
             _traceback()
@@ -103,6 +104,16 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     with contextlib.suppress(OSError):
         sys.stderr.write(hint)
     sys.exit(code)
+
+
+def _meant(error: Any, where: str) -> str:
+    """Return the hint about a wrong command line: the option or verb that is near, and where all of them are listed."""
+    near = sorted(getattr(error, "possibilities", None) or ())
+    if word := getattr(error, "option_name", "") if near else "":
+        near.sort(key=lambda option: (not word.startswith(option) and not option.startswith(word), option))
+    elif suggested := re.search("Did you mean '([^']+)'", error.format_message()):
+        near = [f"{where} {suggested[1]}"]
+    return f"write {near[0]}; {where} --help lists what there is" if near else f"{where} --help"
 
 
 def _ended(status: object) -> Refusal:
@@ -190,7 +201,8 @@ def _say(failure: _Failure, as_json: bool) -> int:
         except OSError:  # then somebody has to learn it in another way
             as_json = False
     if not as_json:
-        where = f"{printable(failure.where)}: " if failure.where else ""
+        once = not failure.where or failure.what.startswith(failure.where)
+        where = "" if once else f"{printable(failure.where)}: "
         lines = map(printable, failure.what.splitlines() or [""])
         sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
         for finding in failure.findings:

@@ -62,6 +62,7 @@ class Wrong:
     text: str
     examples: Sequence[object] = ()
     description: str = ""
+    optional: bool = False
 
     def edit(self, value: object) -> str:
         """Return the hint that puts another value in its place."""
@@ -76,8 +77,10 @@ class Wrong:
 
     @property
     def example(self) -> str:
-        """Return the hint with a value that the field takes, or the general one."""
-        return self.edit(self.examples[0]) if self.examples else WHOLE
+        """Return the hint with a value that the field takes, or to leave out what may be; else the general one."""
+        if self.examples:
+            return self.edit(self.examples[0])
+        return f"remove {self.key}" if self.optional else WHOLE
 
 
 def _flow(value: object) -> str:
@@ -185,7 +188,9 @@ def _few(wrong: Wrong, fault: ErrorDetails) -> tuple[str, str]:
     least = fault["ctx"].get("min_length", 1)
     if isinstance(wrong.value, str):
         return f"{wrong.shown} is too short: at least {least} characters are needed", wrong.example
-    return f"is empty: at least {least} is needed", wrong.example
+    usual = wrong.examples[0] if wrong.examples else ()
+    hint = wrong.edit(list(usual)[:least]) if isinstance(usual, (list, tuple)) and usual else wrong.example
+    return f"is empty: at least {least} is needed", hint
 
 
 def _many(wrong: Wrong, fault: ErrorDetails) -> tuple[str, str]:
@@ -216,6 +221,11 @@ def _as_size(text: str) -> int | str | None:
     return int(text) if text.isdecimal() and int(text) else _joined(text, "_", r"^[^A-Za-z_]+")
 
 
+def _as_device(text: str) -> str:
+    word = text.lower()
+    return "gpu" if word.startswith(("cuda", "gpu")) else "cpu" if word.startswith("cpu") else "auto"
+
+
 #: What text of each pattern is, and how text of another form becomes such.
 FORMS: dict[str, tuple[str, Callable[[str], JsonValue]]] = {
     NAME: (
@@ -228,7 +238,7 @@ FORMS: dict[str, tuple[str, Callable[[str], JsonValue]]] = {
     ),
     REFERENCE: ("module:attribute, as mypackage.models:build", as_reference),
     DIM_SIZE: ("a number, or the name of a dim, as batch or past+1", _as_size),
-    DEVICE: ("auto, cpu, gpu or gpu:N", lambda text: "gpu" if text.startswith(("cuda", "gpu")) else "auto"),
+    DEVICE: ("auto, cpu, gpu or gpu:N", _as_device),
     SAFETENSORS: ("the path of a .safetensors file", lambda _: None),
 }
 _ADVICE: dict[str, Callable[[Wrong, ErrorDetails], tuple[str, str]]] = {

@@ -14,6 +14,9 @@ from exporter.spec.source import Content, keys_of, read_source
 
 _INPUT = re.compile(r"^([A-Za-z_]\w*)=(\w+)\[([^\]]*)\]$")
 _DIM = re.compile(r"^([A-Za-z_]\w*)=(\d+)\.\.(\d+)(?:/(\d+))?$")
+#: The same with other signs between the words: `x:float32(batch,3)`, `batch=1-8`, `batch 8`.
+_NEAR_INPUT = re.compile(r"^([A-Za-z_]\w*)[^\w]+([a-z]+\d*)\s*[\[({:=]+([\w\s,+]*)[\])}]*$")
+_NEAR_DIM = re.compile(r"^([A-Za-z_]\w*)[^\w]+(\d+)(?:[^\w]+(\d+))?$")
 
 
 def parse_input(text: str) -> tuple[str, Content]:
@@ -24,11 +27,9 @@ def parse_input(text: str) -> tuple[str, Content]:
     """
     match = _INPUT.match(text)
     if not match:
-        raise UsageError(
-            f"'{text}' is not name=dtype[dim,dim,…]",
-            where="--input",
-            hint="e.g. --input image=float32[batch,3,224,224]",
-        )
+        near = _NEAR_INPUT.match(text)
+        hint = f"write {near[1]}={near[2]}[{near[3]}]" if near else "e.g. --input image=float32[batch,3,224,224]"
+        raise UsageError(f"'{text}' is not name=dtype[dim,dim,…]", where="--input", hint=hint)
     name, dtype, inside = match.groups()
     parts = [part.strip() for part in inside.split(",")] if inside.strip() else []
     return name, {"dtype": dtype, "shape": [int(part) if re.fullmatch("[0-9]+", part) else part for part in parts]}
@@ -42,13 +43,17 @@ def parse_dim(text: str) -> tuple[str, dict[str, int]]:
     """
     match = _DIM.match(text)
     if not match:
-        raise UsageError(
-            f"'{text}' is not name=min..max", where="--dim", hint="e.g. --dim batch=1..8, or seq=32..512/32"
+        near = _NEAR_DIM.match(text)
+        hint = (
+            f"write {near[1]}={near[2]}..{near[3] or near[2]}" if near else "e.g. --dim batch=1..8, or seq=32..512/32"
         )
+        raise UsageError(f"'{text}' is not name=min..max", where="--dim", hint=hint)
     name = match.group(1)
     low, high, multiple = int(match.group(2)), int(match.group(3)), int(match.group(4) or 1)
     if low > high:
-        raise UsageError(f"min ({low}) is greater than max ({high})", where=f"--dim {text}", hint="swap them")
+        raise UsageError(
+            f"min ({low}) is greater than max ({high})", where=f"--dim {text}", hint=f"write {name}={high}..{low}"
+        )
     middle = min((low + high) // 2, max(low, 8 * multiple)) if multiple else low
     typical = max(low, middle // multiple * multiple) if multiple else low
     return name, {"min": low, "typical": typical, "max": high, "multiple_of": multiple}

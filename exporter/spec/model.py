@@ -271,14 +271,16 @@ class Spec(Frozen):
     def _consistent(self) -> Spec:
         used = set(dims_in(spec.shape for spec in self.inputs.values()))
         if missing := sorted(used - set(self.dims)):
-            near = closest(missing[0], set(self.dims) - used)
+            idle = sorted(set(self.dims) - used)
+            near = closest(missing[0], idle) or (idle[0] if len(idle) == len(missing) == 1 else "")
             maybe = f"; did you mean '{near}'?" if near else ""
             entry = f"{missing[0]}: {{min: 1, typical: 1, max: 8}}"
             hint = f"add {entry} under dims" if self.dims else f"add dims: {{{entry}}}"
             what = f"dim '{missing[0]}' is used in inputs but not described under dims{maybe}"
             raise AdvisedError(what, f"did you mean '{near}'?" if near else hint)
         if idle := sorted(set(self.dims) - used):
-            raise AdvisedError(f"dim '{idle[0]}' is described but no input uses it", f"remove {idle[0]} from dims")
+            hint = f"remove {idle[0]} from dims" if used else "remove dims"
+            raise AdvisedError(f"dim '{idle[0]}' is described but no input uses it", hint)
         for field in ("outputs", "formats", "engines"):
             listed = getattr(self, field) or ()
             if len(set(listed)) != len(listed):

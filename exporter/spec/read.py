@@ -16,6 +16,8 @@ from exporter.spec.model import Spec
 from exporter.spec.source import Content, is_program, keys_of, read_source
 
 _MAPPING = "write keys with values, as name: net; `exporter init --schema` describes every key"
+#: As many specs of a folder are listed.
+_FEW = 5
 
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
@@ -28,7 +30,11 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         hint = f"exporter init NAME --model {path} writes a spec of it; exporter convert {path} needs none"
         raise UsageError("this is a Paddle program, and no spec", where=str(path), hint=hint)
     if not path.is_file():
-        hint = did_you_mean_file(path, "give the path of a .yaml spec", "*.yaml")
+        if specs := sorted(path.glob("*.y*ml")):
+            what = f"is a folder, with {len(specs)} specs in it" if len(specs) > 1 else "is a folder, with a spec in it"
+            more = f", or another of them: {', '.join(map(str, specs[1:_FEW]))}" if len(specs) > 1 else ""
+            raise UsageError(what, where=str(path), hint=f"give '{specs[0]}'{more}")
+        hint = did_you_mean_file(path, "give the path of a .yaml spec", "*.y*ml")
         raise UsageError("no such spec", where=str(path), hint=hint)
     try:
         text = read_regular(path, yaml12.MOST_BYTES).decode("utf-8")
@@ -92,7 +98,8 @@ def validate(content: Content, source: str, marks: yaml12.Marks | None = None) -
         wrong = Wrong(place[-1] if place else "", first["input"], marks.texts.get(place, ""), *_field(place, content))
         said, hint = advised(wrong, first)
         joint = " " if said.startswith("is ") else ": "
-        raise UsageError(f"{key}{joint}{said}" if key else said, where=where, hint=hint) from error
+        whole = said if said.startswith(f"{key}: ") else f"{key}{joint}{said}"
+        raise UsageError(whole if key else said, where=where, hint=hint) from error
 
 
 def _place(fault: ErrorDetails) -> tuple[str | int, ...]:
@@ -132,20 +139,21 @@ def _needed(model: type[BaseModel]) -> dict[str, object]:
     return {name: mark.value for name, field in fields.items() for mark in field.metadata if isinstance(mark, Example)}
 
 
-def _field(place: tuple[str | int, ...], content: Content) -> tuple[tuple[object, ...], str]:
-    """Return values that the key at a place takes, and what is said of it."""
+def _field(place: tuple[str | int, ...], content: Content) -> tuple[tuple[object, ...], str, bool]:
+    """Return values that the key at a place takes, what is said of it, and whether it may be left out."""
     model = _model(place) if place else None
     field = model.model_fields.get(str(place[-1])) if model else None
     if field is None:  # a name of the user's own
         whole = _model((*place, ""))
-        return (() if whole is None or whole is Spec else (_needed(whole),)), ""
+        return (() if whole is None or whole is Spec else (_needed(whole),)), "", False
     beside: Any = content
     for key in place[:-1]:
         beside = beside[key]
     examples = [mark for mark in field.metadata if isinstance(mark, Example)]
     values = [beside.get(mark.like, mark.value) for mark in examples]
     default = field.get_default() if field.default is not PydanticUndefined else None
-    return (*values, *([] if default is None or isinstance(default, BaseModel) else [default])), field.description or ""
+    usual = [] if default is None or isinstance(default, BaseModel) else [default]
+    return (*values, *usual), field.description or "", not field.is_required()
 
 
 def _mark(marks: yaml12.Marks, place: tuple[str | int, ...]) -> tuple[int, int]:

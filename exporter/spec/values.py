@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from exporter.base.errors import closest, did_you_mean
+from exporter.spec.advice import AdvisedError
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _WHOLE = r"(?:-?\d+|[A-Za-z_]\w*(?:[+-]\d+)?)"
@@ -52,7 +53,11 @@ def known_values(text: str) -> str:
         forms = {form.partition("(")[0]: form for form in known}
         near = closest(word, forms)
         maybe = f"; did you mean {forms[near]}?" if near else ""
-        raise ValueError(f"'{text}' is none of: {', '.join(known)}, FILE.npy{maybe}")
+        usual = {"uniform(a,b)": "'uniform(0,1)'", "integers(a,b)": "'integers(0,10)'"}.get(
+            forms.get(near, ""), near or "normal"
+        )
+        hint = f"write values: {usual}"
+        raise AdvisedError(f"'{text}' is none of: {', '.join(known)}, FILE.npy{maybe}", hint)
     return text
 
 
@@ -88,7 +93,10 @@ def check_values(text: str, dtype: str, dims: Ranges | None) -> None:
     """
     word = text.partition("(")[0]
     if word in ("normal", "uniform") and not dtype.startswith(("float", "bfloat")):
-        raise ValueError(f"'values: {text}' cannot fill {dtype}; say e.g. integers(0,10)")
+        what = f"'values: {text}' cannot fill {dtype}; say e.g. integers(0,10)"
+        raise AdvisedError(
+            what, "write values: 'integers(0,10)'" if dtype != "bool" else "write values: 'integers(0,2)'"
+        )
     if word == "uniform":
         low, high = map(float, arguments(text))
         if not low < high:

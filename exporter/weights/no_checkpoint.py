@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from exporter.base.errors import UsageError, did_you_mean_file
+from exporter.base.errors import UsageError, closest
 from exporter.base.pickles.state import SUFFIXES
 from exporter.spec.source import is_program
 
@@ -26,8 +26,9 @@ def refuse_other_files(path: Path) -> None:
     if path.is_dir():
         raise UsageError("is a folder, not a checkpoint", where=where, hint=_beside(path / path.name))
     if not path.exists():
-        whole = next((found for end in _ENDS if (found := Path(f"{path}{end}")).is_file()), None)
-        hint = f"give '{whole}'" if whole else did_you_mean_file(path, "check the path, or train it first", "*.[ps]*s")
+        stems = {found.stem: found for end in _ENDS for found in path.parent.glob(f"*{end}")}
+        near = stems.get(closest(path.stem, stems)) if not path.suffix or path.suffix in _ENDS else None
+        hint = f"give '{near}'" if near else "check the path, or train it first"
         raise UsageError("no such checkpoint", where=where, hint=hint)
     suffix = path.suffix
     if suffix == ".pdopt":

@@ -125,7 +125,7 @@ ENDINGS = {
         [standing("onnx", "passed", 1.0, 6.0), standing("pir", "passed", 2.0, 3.0), SOURCE],
         [
             "fastest of those that passed: onnx/e, 6.00 times as fast as source/eager",
-            "next: pir/e; the first is 2.00 times as fast as pir/e",
+            "next: pir/e; the first is 2.00 times as fast",
         ],
     ),
     "no source": ([standing("onnx", "passed", 1.0)], ["fastest of those that passed: onnx/e"]),
@@ -133,7 +133,7 @@ ENDINGS = {
         [standing("onnx", "passed", 1.0), standing("pir", "passed", 1.1, spread=1.2)],
         [
             "fastest of those that passed: onnx/e",
-            "next: pir/e; the first is 1.10 times as fast as pir/e, which is less than its rounds differ",
+            "next: pir/e; the first is 1.10 times as fast, which is less than its rounds differ",
         ],
     ),
     "a faster one failed": (

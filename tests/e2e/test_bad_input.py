@@ -52,7 +52,7 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
     ("arguments", "say"),
     [
         (("release", "specs/digit.yaml"), ("specs/digit.yaml", "no such spec", "did you mean 'specs/digits.yaml'?")),
-        (("release", "specs"), ("specs", "no such spec")),
+        (("release", "specs"), ("specs", "is a folder, with", "give 'specs/")),
         (("release", "x" * 300), ("File name too long",)),
         (("release", "specs/digits.yaml", "--set", "budgt=3"), ("unknown key 'budgt'", "did you mean 'budget'?")),
         (
@@ -79,7 +79,7 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
         (("convert", "models.sound:mlp", *MLP, "--values", "y=normal"), ("no input is called 'y'", "one of: x")),
         (("convert", "models.nowhere:build", *MLP), ("models.nowhere", "run from the folder that holds models")),
         (("convert", "models.sound:mlp", *MLP, "--weights", "none.safetensors"), ("none.safetensors", "no such check")),
-        (("convert", "models.sound:mlp", *MLP, "--weights", "."), ("no such checkpoint",)),
+        (("convert", "models.sound:mlp", *MLP, "--weights", "."), ("is a folder, not a checkpoint",)),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else None,
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import read_regular, sha256_bytes, sha256_file
+from exporter.bundle.absent import no_bundle
 from exporter.bundle.manifest import NAME, SIGNATURE, Manifest, parse
 from exporter.bundle.trust import keys
 from exporter.bundle.trust.policy import Anchor
@@ -47,7 +48,7 @@ def verify(
     """
     at = at or datetime.now(timezone.utc)
     if not folder.is_dir():
-        raise UsageError("no such bundle", where=str(folder), hint="give a folder that `exporter release` wrote")
+        raise no_bundle(folder)
     place = signature or folder / SIGNATURE
     signed, where = _signature(place, signature is not None), str(place)
     makers = _makers(signed, trusted, at, where)

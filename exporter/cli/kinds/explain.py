@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.base.errors import ExitCode, UsageError, did_you_mean
+from exporter.base.errors import ExitCode, UsageError
 from exporter.cli import options
 from exporter.cli.run import Verb
 
@@ -36,8 +36,11 @@ def explain(
         sys.stdout.write(json.dumps(content) + "\n" if as_json else f"{code}: {OWN_CODES[code]}\n")
         return ExitCode.PASSED
     if code not in every:
-        known = (*OWN_CODES, *every)
-        raise UsageError(f"no finding has the code '{code}'", hint=did_you_mean(code, known))
+        digits = "".join(filter(str.isdecimal, code))
+        meant = f"EX{digits}"
+        known = meant in every or meant in OWN_CODES
+        hint = f"did you mean '{meant}'?" if known else "exporter explain, which lists all codes"
+        raise UsageError(f"no finding has the code '{code}'", hint=hint)
     found = page(every[code])
     sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n" if as_json else found.text())
     return ExitCode.PASSED

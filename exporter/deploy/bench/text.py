@@ -65,7 +65,7 @@ def answer(standings: Sequence[Standing]) -> Iterator[str]:
         return
     first, second = best
     eager = next((one for one in standings if one.variant == "source"), None)
-    yield f"fastest of those that passed: {first.name}{f', {_over(first, eager)}' if eager else ''}"
+    yield f"fastest of those that passed: {first.name}{f', {_over(first, eager, eager.name)}' if eager else ''}"
     if second is not None:
         yield f"next: {second.name}; the first is {_over(first, second)}"
     for quick in standings:
@@ -73,6 +73,6 @@ def answer(standings: Sequence[Standing]) -> Iterator[str]:
             yield f"faster, and {quick.proof}: {quick.name}"
 
 
-def _over(first: Standing, other: Standing) -> str:
-    said = f"{other.slower / first.slower:.2f} times as fast as {other.name}"
+def _over(first: Standing, other: Standing, named: str = "") -> str:
+    said = f"{other.slower / first.slower:.2f} times as fast{f' as {named}' if named else ''}"
     return said if tells(first, other) else f"{said}, which is less than its rounds differ"
