@@ -330,3 +330,11 @@ def test_licence_is_apache_2_to_the_byte() -> None:
     content = (ROOT / "LICENSE").read_bytes()
     assert hashlib.sha256(content).hexdigest() == "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
     assert PROJECT["project"]["license"] == "Apache-2.0"
+
+
+@pytest.mark.parametrize(
+    "file", ["README.md", "README.zh.md", "ci/Jenkinsfile", "ci/gitlab.yml", "scripts/install", "scripts/lock"]
+)
+def test_every_page_names_the_pythons_that_the_project_takes(file: str) -> None:
+    ranges = re.findall(r"(3\.\d+) (?:to|到) (3\.\d+)", (ROOT / file).read_text(encoding="utf-8"))
+    assert ranges and set(ranges) == {(PYTHONS[0], PYTHONS[-1])}

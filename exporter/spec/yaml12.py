@@ -50,6 +50,23 @@ class _Loader(yaml.SafeLoader):
 _Loader.yaml_implicit_resolvers = {None: _RESOLVERS}
 
 
+#: What PyYAML's words for a place mean to who wrote it.
+_CURES = {
+    "'\\t'": "write blanks in place of the tab",
+    "expected ',' or ']'": "close the list with ]",
+    "expected ',' or '}'": "close the mapping with }",
+    "mapping values are not allowed": "indent the key as the keys beside it, or quote text that holds ': '",
+    "could not find expected ':'": "write key: value",
+    "unexpected end of stream": "close the quote",
+    "did not find expected <document start>": "write key: value, with a blank after the colon",
+}
+
+
+def _mend(problem: str) -> str:
+    cure = next((cure for words, cure in _CURES.items() if words in problem), "")
+    return f"mend the file at that place: {cure}" if cure else "mend the file at that place"
+
+
 def load(text: str, source: str) -> tuple[Any, Marks]:
     """Return the plain data of a document, and where each value stands in it; `source` names it in errors.
 
@@ -63,7 +80,7 @@ def load(text: str, source: str) -> tuple[Any, Marks]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        raise UsageError(f"not valid YAML: {error.problem}", where=where, hint="mend the file at that place") from error
+        raise UsageError(f"not valid YAML: {error.problem}", where=where, hint=_mend(error.problem or "")) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"not valid YAML: {error}", where=source, hint="mend the file") from error
     reader = _Reader(source)

@@ -149,15 +149,45 @@ FILES = (
         files={"specs/s.yaml": SPEC},
     ),
 )
-ENCODINGS = (
-    _spec("a name in Chinese", "name: net", "name: 模型 net", "is not a name of letters"),
-    _spec("a key twice", "weights: factory\n", "weights: factory\nname: net\n", "'name' is given twice"),
-)
+
+
+def re_encoded(folder: Path, encoding: str) -> None:
+    """Save the spec in an encoding, as an old editor does; with a comment that needs one."""
+    text = (folder / "s.yaml").read_text(encoding="utf-8")
+    (folder / "s.yaml").write_bytes(f"{text}# größe 模型\n".encode(encoding, errors="replace"))
+
+
+def as_utf8(encoding: str) -> Callable[[Path], object]:
+    """Return what saves the spec as UTF-8."""
+    return lambda folder: (folder / "s.yaml").write_text(
+        (folder / "s.yaml").read_bytes().decode(encoding), encoding="utf-8"
+    )
+
+
+def _encoded(encoding: str) -> Mistake:
+    before: Callable[[Path], object] = lambda folder: re_encoded(folder, encoding)  # noqa: E731 - it is a field
+    return Mistake(f"a spec in {encoding}", 2, "not UTF-8 at byte", before=before, cure=as_utf8(encoding))
+
+
+def _mended(name: str, old: str, new: str, says: str) -> Mistake:
+    """A spec that is no YAML: what the advice names is the difference to the sound one."""
+    return Mistake(name, 2, says, (old, new), cure=lambda folder: (folder / "s.yaml").write_text(SPEC))
 
 
 def unwritable(folder: Path) -> None:
     """Make a home that is a file, in which root cannot write either."""
     (folder / "home").write_text("")
+
+
+ENCODINGS: tuple[Mistake, ...] = (
+    _spec("a name in Chinese", "name: net", "name: 模型 net", "is not a name of letters"),
+    _spec("a key twice", "weights: factory\n", "weights: factory\nname: net\n", "'name' is given twice"),
+    *map(_encoded, ("latin-1", "utf-16", "gb18030")),
+    _mended("a tab before a key", "  x: {", "\tx: {", "write blanks in place of the tab"),
+    _mended("a list that is not closed", "[pir]", "[pir", "close the list with ]"),
+    _mended("a mapping that is not closed", "float32}", "float32", "close the mapping with }"),
+    _mended("a quote that is not closed", "'1.0'", "'1.0", "not valid YAML"),
+)
 
 
 PLACES = (

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
 import re
 import shlex
+import signal
+import struct
+import subprocess
+import termios
 from pathlib import Path
 
 import pytest
 
-from tests.command import Done, environment, exporter, refused
+from exporter.base.errors import ExitCode
+from tests.command import COMMAND, Done, environment, exporter, leftovers, refused
 from tests.e2e.mistakes import MISTAKES, MODEL, SPEC, Mistake
 
 #: How many edits one mistake may ask for: the second is about what the first has brought to light.
@@ -41,7 +50,9 @@ def test_the_advice_is_enough(mistake: Mistake, tmp_path: Path, state: bytes) ->
     done = ran(command, tmp_path, mistake.env)
     refused(done, mistake.code, mistake.says)
     assert len(message(done)) <= 2 and "run.py" not in done.err, "one sentence and one advice"
-    if mistake.cured_env:
+    if mistake.cured_env or mistake.cure:
+        if mistake.cure:
+            mistake.cure(tmp_path)
         assert ran(command, tmp_path, mistake.cured_env).code == 0
         return
     for _ in range(EDITS):
@@ -127,3 +138,64 @@ def mistaken(said: str) -> str:
         reference = re.match(r"(\w[\w.]*:\w+): no ", said)
         return reference[1] if reference else quoted[1].rpartition(".")[2] if "unknown key" in said else quoted[1]
     return said.partition(": ")[0].rpartition(" ")[2]
+
+
+def sound(folder: Path) -> Path:
+    (folder / "m.py").write_text(MODEL)
+    (folder / "s.yaml").write_text(SPEC)
+    return folder
+
+
+def test_two_at_once_into_one_place_both_end_and_leave_a_whole_bundle(tmp_path: Path) -> None:
+    command = [*COMMAND, "convert", "s.yaml", "--out", "out", "-q"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen(command, cwd=sound(tmp_path), env=environment(), **pipes) for _ in range(2)]  # type: ignore[call-overload]
+    for process in both:
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0 or "  try: " in said, said
+    assert any(process.returncode == 0 for process in both)
+    assert exporter("inspect", bundle(tmp_path), cwd=tmp_path).code == 0 and not leftovers(tmp_path)
+
+
+def bundle(folder: Path) -> Path:
+    return next((folder / "out").rglob("manifest.json")).parent
+
+
+def test_one_that_is_interrupted_says_to_run_it_again_which_passes(tmp_path: Path) -> None:
+    command = ["convert", "s.yaml", "--out", "out"]
+    started = [*COMMAND, *command]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(started, cwd=sound(tmp_path), env=environment(), stderr=pipe, text=True) as process:
+        assert process.stderr
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == ExitCode.INTERRUPTED, rest
+    assert first.startswith("·") and "error: interrupted" in rest and "try: the same command again" in rest
+    assert exporter(*command, cwd=tmp_path).code == 0
+
+
+def test_without_a_terminal_or_any_stream_it_ends_as_with_one(tmp_path: Path) -> None:
+    command = shlex.join([*COMMAND, "check", "s.yaml", "--no-probe"])
+    for streams, code in (("<&- >&- 2>&-", 0), ("</dev/null >/dev/null 2>&1", 0), (">/dev/full", 3)):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {streams}"], cwd=sound(tmp_path), env=environment(), check=False
+        )
+        assert done.returncode == code, streams
+
+
+@pytest.mark.parametrize("command", [("check", "--help"), ("release", "--help"), ("convert", "s.yaml", "--out", "out")])
+def test_a_terminal_of_80_columns_holds_each_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    variables = {name: value for name, value in environment().items() if name != "COLUMNS"}
+    shown = b""
+    with subprocess.Popen([*COMMAND, *command], cwd=sound(tmp_path), env=variables, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 1 << 16):
+                shown += part
+    os.close(ours)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+    lines = [line for whole in plain.splitlines() for line in whole.split("\r")]
+    assert len(lines) > 1 and not [line for line in lines if len(line) > 80]

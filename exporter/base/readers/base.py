@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from exporter.base.bounded_json import Data
-from exporter.base.errors import BundleError, UsageError
+from exporter.base.errors import BundleError, UsageError, did_you_mean_file
 from exporter.base.tensors import TensorSpec
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def map_file(path: Path) -> Content:
     try:
         if not path.is_file():  # a folder, a pipe (which would block) or nothing
             what = "no such file" if not path.exists() else "not a file"
-            raise UsageError(what, where=str(path), hint="check the path")
+            raise UsageError(what, where=str(path), hint=did_you_mean_file(path, "check the path"))
         with path.open("rb") as stream:
             content: Content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
