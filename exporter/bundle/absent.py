@@ -44,8 +44,8 @@ def _of_file(suffix: str, shell: str) -> str:
 def _bundles(folder: Path) -> list[Path]:
     """The bundles below a folder, the newest first; what did not pass comes last."""
     depths = ("/".join(["*"] * depth) for depth in range(1, _DEEPEST + 1))
-    manifests = [found for depth in depths for found in folder.glob(f"{depth}/{NAME}") if found.is_file()]
-    times = {found.parent: found.stat().st_mtime for found in manifests}
+    manifests = [path for depth in depths for path in folder.glob(f"{depth}/{NAME}") if path.is_file()]
+    times = {path.parent: path.stat().st_mtime for path in manifests}
     return sorted(times, key=lambda bundle: (bundle.name in RESERVED, -times[bundle], str(bundle)))
 
 

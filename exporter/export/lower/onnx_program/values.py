@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from exporter.base.readers.program import Operator, TensorType, Type
 from exporter.export.lower.onnx_program.call import UNWRITTEN, Lowered
@@ -20,7 +19,7 @@ def parts_of(value: Lowered) -> tuple[Tensor, ...]:
 
 
 def like(value: Lowered, parts: Iterator[Tensor]) -> Lowered:
-    """A value of the same kind, of the next of these parts."""
+    """Make a value of the same kind, of the next of these parts."""
     if isinstance(value, Pair):
         return Pair(next(parts), next(parts))
     if isinstance(value, Growing):
@@ -29,7 +28,7 @@ def like(value: Lowered, parts: Iterator[Tensor]) -> Lowered:
 
 
 def inside(b: Builder, value: Lowered, name: str, declared: Type = None) -> Lowered:
-    """What the body of a loop takes in for a value, as PIR declares it; as the value itself is where it does not."""
+    """Return what the body of a loop takes in for a value, as PIR declares it; as the value itself is where it does not."""
     if isinstance(value, Growing):
         kinds = zip(value.parts, ((-1,), (-1,), (1,)), strict=True)
         return Growing(*(Tensor(b.name("list"), part.dtype, shape) for part, shape in kinds))
@@ -41,40 +40,43 @@ def inside(b: Builder, value: Lowered, name: str, declared: Type = None) -> Lowe
     return Tensor(name, dtype, shape)
 
 
-def of_one_kind(one: Sequence[Lowered], two: Sequence[Lowered]) -> bool:
-    """Whether these values are in turn of the same kinds and dtypes, as both branches must give them."""
-    dtypes = ([(type(value), [part.dtype for part in parts_of(value)]) for value in values] for values in (one, two))
-    return next(dtypes) == next(dtypes)
+def of_one_kind(first: Sequence[Lowered], second: Sequence[Lowered]) -> bool:
+    """Return whether these values are in turn of the same kinds and dtypes, as both branches must give them."""
+    return _kinds(first) == _kinds(second)
 
 
-def common_sizes(one: Tensor, two: Tensor) -> tuple[int, ...]:
-    """The sizes that both have, -1 where they differ; those of the first where they have not as many dims."""
-    if one.rank != two.rank:
-        return one.shape
-    return tuple(size if size == also else -1 for size, also in zip(one.shape, two.shape, strict=True))
+def _kinds(values: Sequence[Lowered]) -> list[tuple[type, list[str]]]:
+    return [(type(value), [part.dtype for part in parts_of(value)]) for value in values]
+
+
+def common_sizes(first: Tensor, second: Tensor) -> tuple[int, ...]:
+    """Return the sizes that both have, -1 where they differ; those of the first where they have not as many dims."""
+    if first.rank != second.rank:
+        return first.shape
+    return tuple(size if size == also else -1 for size, also in zip(first.shape, second.shape, strict=True))
 
 
 def is_complex_type(declared: Type) -> bool:
-    """Whether PIR declares a complex value, or a list with one."""
+    """Return whether PIR declares a complex value, or a list with one."""
     if isinstance(declared, tuple):
         return any(map(is_complex_type, declared))
     return declared is not None and declared.dtype in FLOATS_OF
 
 
 def gives_complex(operator: Operator) -> bool:
-    """Whether any result of an operator is complex."""
+    """Return whether any result of an operator is complex."""
     return any(is_complex_type(value.type) for value in operator.results)
 
 
-def number_of_part(held: Any, at: int) -> Any:
+def number_of_part(held: object, at: int) -> object:
     """The real (0) or imaginary part (1) of a number of the result, or of a list of them."""
     if isinstance(held, (list, tuple)):
-        return [one[at] if isinstance(one, (list, tuple)) else number_of_part(one, at) for one in held]
+        return [number[at] if isinstance(number, (list, tuple)) else number_of_part(number, at) for number in held]
     return 0.0 if at else held
 
 
 def is_complex(operand: Lowered) -> bool:
-    """Whether a value is complex, or a list with one that is."""
+    """Return whether a value is complex, or a list with one that is."""
     return isinstance(operand, Pair) or (isinstance(operand, tuple) and any(map(is_complex, operand)))
 
 
@@ -88,14 +90,14 @@ def listed(parts: Sequence[Lowered]) -> Lowered:
 
 
 def joined(real: Lowered, imag: Lowered) -> Lowered:
-    """Both parts as one value; lists part by part."""
+    """Join both parts into one value; lists part by part."""
     if isinstance(real, tuple) and isinstance(imag, tuple):
-        return listed([joined(one, two) for one, two in zip(real, imag, strict=True)])
+        return listed([joined(*parts) for parts in zip(real, imag, strict=True)])
     return Pair(real, imag) if isinstance(real, Tensor) and isinstance(imag, Tensor) else UNWRITTEN
 
 
 def real_type(declared: Type) -> Type:
-    """What PIR declares of a complex value, for one of its parts."""
+    """Return what PIR declares of a complex value, for one of its parts."""
     if isinstance(declared, tuple):
         return tuple(map(real_type, declared))
     if declared is None:

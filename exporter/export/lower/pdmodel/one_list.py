@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.paddle.patches import Patches
+
+#: Of Paddle's own types, whatever they are.
+Value: TypeAlias = Any
 
 
 def install(patches: Patches) -> None:
@@ -15,8 +18,8 @@ def install(patches: Patches) -> None:
     """
     from exporter.paddle.private import select_input
 
-    def chosen(stock: Any, inputs: Any, mask: Any) -> Any:
-        other, one = inputs
-        return one if one is other else stock(inputs, mask)
+    def chosen(stock: Value, inputs: Value, mask: Value) -> Value:
+        of_false, of_true = inputs
+        return of_true if of_true is of_false else stock(inputs, mask)
 
     patches.body(select_input, chosen)

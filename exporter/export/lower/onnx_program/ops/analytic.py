@@ -17,27 +17,27 @@ Function: TypeAlias = Callable[[Builder, Pair], "Pair | Tensor"]
 
 
 def times(b: Builder, x: Pair, y: Pair, way: Callable[[Tensor, Tensor], Tensor]) -> Pair:
-    """Pair by pair: a product of any kind."""
+    """Multiply pair by pair, by a product of any kind."""
     real = b.emit("Sub", way(x.real, y.real), way(x.imag, y.imag))
     return Pair(real, b.emit("Add", way(x.real, y.imag), way(x.imag, y.real)))
 
 
 def quotient(b: Builder, x: Pair, y: Pair) -> Pair:
-    """By the ratio of the parts of y, the smaller over the larger, which does not overflow."""
+    """Divide by the ratio of the parts of y, the smaller over the larger, which does not overflow."""
     ahead = b.emit("GreaterOrEqual", b.emit("Abs", y.real), b.emit("Abs", y.imag))
     large, small = b.emit("Where", ahead, y.real, y.imag), b.emit("Where", ahead, y.imag, y.real)
     ratio = b.emit("Div", small, large)
     bottom = b.emit("Add", large, b.emit("Mul", small, ratio))
-    one, two = b.emit("Where", ahead, x.real, x.imag), b.emit("Where", ahead, x.imag, x.real)
-    real = b.emit("Add", one, b.emit("Mul", two, ratio))
-    rest = b.emit("Sub", two, b.emit("Mul", one, ratio))
+    first, second = b.emit("Where", ahead, x.real, x.imag), b.emit("Where", ahead, x.imag, x.real)
+    real = b.emit("Add", first, b.emit("Mul", second, ratio))
+    rest = b.emit("Sub", second, b.emit("Mul", first, ratio))
     imag = b.emit("Where", ahead, rest, b.emit("Neg", rest))
     return Pair(b.emit("Div", real, bottom), b.emit("Div", imag, bottom))
 
 
 def _reciprocal(b: Builder, x: Pair) -> Pair:
-    one, zero = (b.constant(number, x.real.dtype) for number in (1.0, 0.0))
-    return quotient(b, Pair(one, zero), x)
+    whole = Pair(*(b.constant(number, x.real.dtype) for number in (1.0, 0.0)))
+    return quotient(b, whole, x)
 
 
 def modulus(b: Builder, x: Pair) -> Tensor:
@@ -48,8 +48,8 @@ def modulus(b: Builder, x: Pair) -> Tensor:
 
 
 def _by_size(b: Builder, x: Pair) -> tuple[Tensor, Tensor]:
-    one, two = b.emit("Abs", x.real), b.emit("Abs", x.imag)
-    return b.emit("Max", one, two), b.emit("Min", one, two)
+    sizes = b.emit("Abs", x.real), b.emit("Abs", x.imag)
+    return b.emit("Max", *sizes), b.emit("Min", *sizes)
 
 
 def _is_negative(b: Builder, x: Tensor) -> Tensor:
@@ -92,8 +92,8 @@ def _half_exp(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     of what it is.
     """
     grown = expm1(b, b.emit("Abs", x))
-    one = b.constant(1.0, x.dtype)
-    other = b.emit("Div", one, b.emit("Add", b.emit("Div", one, grown), 1.0))
+    unit = b.constant(1.0, x.dtype)
+    other = b.emit("Div", unit, b.emit("Add", b.emit("Div", unit, grown), 1.0))
     sinh = b.emit("Mul", b.emit("Sign", x), b.emit("Mul", b.emit("Add", grown, other), 0.5))
     cosh = b.emit("Mul", b.emit("Add", b.emit("Exp", x), b.emit("Exp", b.emit("Neg", x))), 0.5)
     return cosh, sinh
@@ -150,7 +150,7 @@ def _sigmoid(b: Builder, x: Pair) -> Pair:
 
 
 def _silu(b: Builder, x: Pair) -> Pair:
-    return times(b, x, _sigmoid(b, x), lambda one, two: b.emit("Mul", one, two))
+    return times(b, x, _sigmoid(b, x), lambda part, other: b.emit("Mul", part, other))
 
 
 def _sign(b: Builder, x: Pair) -> Pair:
@@ -213,15 +213,15 @@ def _log1p(b: Builder, x: Pair) -> Pair:
 
 
 def _log_by(base: float) -> Callable[[Builder, Pair], Pair]:
-    def made(b: Builder, x: Pair) -> Pair:
-        """Of 2 the angle of zero is NaN, as in Paddle (3.3.1), which divides an infinite logarithm."""
+    def scaled(b: Builder, x: Pair) -> Pair:
+        """Divide by the logarithm of the base: of 2 zero's angle is NaN, as Paddle divides infinity (3.3.1)."""
         natural, factor = log(b, x), 1.0 / math.log(base)
         angle = b.emit("Mul", natural.imag, factor)
         if base == 2.0:
             angle = b.emit("Where", b.emit("IsInf", natural.real), b.constant(math.nan, angle.dtype), angle)
         return Pair(b.emit("Mul", natural.real, factor), angle)
 
-    return made
+    return scaled
 
 
 def _roots(b: Builder, x: Pair) -> tuple[Pair, Pair]:

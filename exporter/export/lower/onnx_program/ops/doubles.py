@@ -18,7 +18,7 @@ _FROM, _TO = 1.5, 6.0
 
 
 def hard_sigmoid(b: Builder, x: Tensor, slope: float, offset: float) -> Tensor:
-    """Of slope * x + offset what lies within 0 and 1."""
+    """Give slope * x + offset, cut to what lies within 0 and 1."""
     if x.dtype != "float64":
         return b.emit("HardSigmoid", x, alpha=slope, beta=offset)
     line = b.emit("Add", b.emit("Mul", x, slope), offset)
@@ -78,7 +78,7 @@ _SLOPE, _OFFSET = 2 / (_HIGH - _LOW), -(_HIGH + _LOW) / (_HIGH - _LOW)
 
 @cache
 def _power_series() -> list[float]:
-    """Of erf(x) / x by x² (A&S 7.1.5), as far as it counts at 1.5."""
+    """Return the series of erf(x) / x by x² (A&S 7.1.5), as far as it counts at 1.5."""
     return [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(26)]
 
 
@@ -130,12 +130,12 @@ def _window_sums(b: Builder, x: Tensor, kernel: Sequence[int], strides: Sequence
     x = _padded(b, x, pads)
     for axis, (length, step) in enumerate(zip(kernel, strides, strict=True), 2):
         slices = [_every(b, x, [axis], ([at], [at + 1 - length], [step])) for at in range(length)]
-        x = reduce(lambda one, other: b.emit("Add", one, other, shape=one.shape), slices)
+        x = reduce(lambda total, part: b.emit("Add", total, part, shape=total.shape), slices)
     return x
 
 
 def _padded(b: Builder, x: Tensor, pads: Sequence[int]) -> Tensor:
-    """With zeros around its planes: so many at the beginnings, then at the ends."""
+    """Put zeros around the planes: so many at the beginnings, then at the ends."""
     if not any(pads):
         return x
     dims = x.rank - 2
@@ -202,14 +202,14 @@ def transposed_convolution(b: Builder, x: Tensor, weight: Tensor, window: Window
         begins = [at * step for at, step in zip(place, window.dilations, strict=True)]
         ends = [(size - 1 - at) * step for size, at, step in zip(kernel, place, window.dilations, strict=True)]
         parts.append(_padded(b, _spread(b, part, window.strides), [*begins, *ends]))
-    total = reduce(lambda one, other: b.emit("Add", one, other, shape=one.shape), parts)
+    total = reduce(lambda total, part: b.emit("Add", total, part, shape=total.shape), parts)
     begins, behind = list(window.pads[:dims]), window.pads[dims:]
     ends = [more + 1 - step - end for more, step, end in zip(extra, window.strides, behind, strict=True)]
     return _every(b, total, axes, (begins, ends, [1] * dims))
 
 
 def _spread(b: Builder, x: Tensor, strides: Sequence[int]) -> Tensor:
-    """With a step less one of zeros behind each element of the planes' dims."""
+    """Put zeros, one fewer than a step, behind each element of the planes' dims."""
     for axis, step in enumerate(strides, 2):
         if step > 1:
             single = b.unsqueeze(x, [axis + 1])

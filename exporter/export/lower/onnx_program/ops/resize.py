@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,10 +206,10 @@ def _by_places(
     b: Builder,
     x: Tensor,
     target: tuple[Tensor | None, Tensor | None],
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
     shape: Sequence[int],
 ) -> Tensor:
-    """The elements that ONNX Runtime chooses of a float32: it resizes the places along each axis; then a gather."""
+    """Gather the elements that ONNX Runtime chooses of a float32: it resizes the places along each axis."""
     for axis in range(2, x.rank):
         result = [*x.shape[:axis], shape[axis], *x.shape[axis + 1 :]]
         line = b.reshape(b.cast(b.places(b.size_of(x, axis)), "float32"), [1, 1, -1], [1, 1, x.shape[axis]])
