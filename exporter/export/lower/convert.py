@@ -379,10 +379,10 @@ def _called(job: Job[Q, A], name: str, request: Q, setting: Setting) -> A:
 
 def _of_format(name: str, error: ModelError) -> ModelError:
     """The same error, told of a format, once."""
-    told = error.what if error.what.startswith(f"{name}: ") else f"{name}: {error.what}"
+    what = error.what if error.what.startswith(f"{name}: ") else f"{name}: {error.what}"
     if not isinstance(error, ChildFailed):
-        return type(error)(told, where=error.where, hint=error.hint)
-    what, hint = f"{told}{_last_words(error)}", f"{error.hint}, or leave this format out"
+        return type(error)(what, where=error.where, hint=error.hint)
+    what, hint = f"{what}{_last_words(error)}", f"{error.hint}, or leave this format out"
     return type(error)(what, where=error.where, hint=hint, details=error.details)
 
 

@@ -28,7 +28,7 @@ def like(value: Lowered, parts: Iterator[Tensor]) -> Lowered:
 
 
 def inside(b: Builder, value: Lowered, name: str, declared: Type = None) -> Lowered:
-    """Return what the body of a loop takes in for a value, as PIR declares it; as the value itself is where it does not."""
+    """Return what the body of a loop takes in for a value, as PIR declares it, else as it is itself."""
     if isinstance(value, Growing):
         kinds = zip(value.parts, ((-1,), (-1,), (1,)), strict=True)
         return Growing(*(Tensor(b.name("list"), part.dtype, shape) for part, shape in kinds))
