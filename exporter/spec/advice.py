@@ -72,8 +72,8 @@ class Wrong:
     @property
     def shown(self) -> str:
         """The value, shortened to what a line can hold."""
-        said = f"'{self.value}'" if isinstance(self.value, str) else self.text or _flow(self.value)
-        return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
+        text = f"'{self.value}'" if isinstance(self.value, str) else self.text or _flow(self.value)
+        return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
     @property
     def example(self) -> str:
@@ -176,12 +176,12 @@ def near(wrong: Wrong, choices: Sequence[str]) -> str:
 
 
 def _bound(wrong: Wrong, fault: ErrorDetails) -> tuple[str, str]:
-    said = {"ge": "at least {}", "gt": "more than {}", "le": "at most {}", "lt": "less than {}"}
-    name, bound = next((name, fault["ctx"][name]) for name in said if name in fault["ctx"])
+    words = {"ge": "at least {}", "gt": "more than {}", "le": "at most {}", "lt": "less than {}"}
+    name, bound = next((name, fault["ctx"][name]) for name in words if name in fault["ctx"])
     allowed = {"ge": bound, "le": bound, "lt": bound - 1 if isinstance(bound, int) else None}.get(name)
     plain = int(bound) if bound == int(bound) else bound
     hint = wrong.edit(int(allowed) if allowed == int(allowed) else allowed) if allowed is not None else wrong.example
-    return f"{wrong.shown} is out of bounds: it has to be {said[name].format(plain)}", hint
+    return f"{wrong.shown} is out of bounds: it has to be {words[name].format(plain)}", hint
 
 
 def _few(wrong: Wrong, fault: ErrorDetails) -> tuple[str, str]:
@@ -261,7 +261,7 @@ def advised(wrong: Wrong, fault: ErrorDetails) -> tuple[str, str]:
 
 
 def suits(fault: ErrorDetails) -> bool:
-    """Whether an error is about a value of the type that was wanted: of a union the member that was likely meant."""
+    """Return whether an error is about a value of the type that was wanted: in a union the likely one."""
     numbers: tuple[type, ...] = (int, float)
     kinds = {"string": (str,), "int": numbers, "float": numbers, "greater": numbers, "less": numbers}
     wanted = kinds.get(fault["type"].partition("_")[0])

@@ -96,10 +96,10 @@ def validate(content: Content, source: str, marks: yaml12.Marks | None = None) -
         if first["type"] == "extra_forbidden":
             raise UsageError(f"unknown key '{key}'", where=where, hint=_likely(place)) from error
         wrong = Wrong(place[-1] if place else "", first["input"], marks.texts.get(place, ""), *_field(place, content))
-        said, hint = advised(wrong, first)
-        joint = " " if said.startswith("is ") else ": "
-        whole = said if said.startswith(f"{key}: ") else f"{key}{joint}{said}"
-        raise UsageError(whole if key else said, where=where, hint=hint) from error
+        what, hint = advised(wrong, first)
+        joint = " " if what.startswith("is ") else ": "
+        whole = what if what.startswith(f"{key}: ") else f"{key}{joint}{what}"
+        raise UsageError(whole if key else what, where=where, hint=hint) from error
 
 
 def _place(fault: ErrorDetails) -> tuple[str | int, ...]:

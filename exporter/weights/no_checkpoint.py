@@ -26,7 +26,7 @@ def refuse_other_files(path: Path) -> None:
     if path.is_dir():
         raise UsageError("is a folder, not a checkpoint", where=where, hint=_beside(path / path.name))
     if not path.exists():
-        stems = {found.stem: found for end in _ENDS for found in path.parent.glob(f"*{end}")}
+        stems = {near.stem: near for end in _ENDS for near in path.parent.glob(f"*{end}")}
         near = stems.get(closest(path.stem, stems)) if not path.suffix or path.suffix in _ENDS else None
         hint = f"give '{near}'" if near else "check the path, or train it first"
         raise UsageError("no such checkpoint", where=where, hint=hint)
@@ -34,7 +34,7 @@ def refuse_other_files(path: Path) -> None:
     if suffix == ".pdopt":
         raise UsageError("holds the state of an optimizer, and no weights", where=where, hint=_beside(path))
     if suffix == ".pdiparams":
-        program = next((found for end in (".json", ".pdmodel") if (found := path.with_suffix(end)).is_file()), None)
+        program = next((file for end in (".json", ".pdmodel") if (file := path.with_suffix(end)).is_file()), None)
         what = "holds the parameters of an exported program, which have the names of the program and not of the layer"
         raise UsageError(what, where=where, hint=_of_program(program, path))
     if suffix in (".json", ".pdmodel") and is_program(path):
@@ -50,8 +50,8 @@ def refuse_other_files(path: Path) -> None:
 def _beside(path: Path) -> str:
     """Return the hint that names the checkpoint in the same folder, where there is just one or one of the same name."""
     bundle = (path.parent / "manifest.json").exists()  # whose tensors are inputs and outputs
-    near = [] if bundle else sorted(found for end in _ENDS for found in path.parent.glob(f"*{end}"))
-    same = [found for found in near if found.stem == path.stem] or near
+    near = [] if bundle else sorted(file for end in _ENDS for file in path.parent.glob(f"*{end}"))
+    same = [file for file in near if file.stem == path.stem] or near
     return f"give '{same[0]}'" if len(same) == 1 else _WRITE
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.export.lower.onnx_program.call import Call, Lowering
 from exporter.export.lower.onnx_program.graph import Builder, Tensor
 from exporter.export.lower.onnx_program.ops.conv import first, last, layout
+
+#: Attributes of a Resize, by their names.
+_Settings: TypeAlias = dict[str, Any]
 
 
 def _interpolate(c: Call) -> Tensor:
@@ -34,7 +37,7 @@ def _interpolate(c: Call) -> Tensor:
     if resized is None:
         if x.dtype == "float64" and kind != "nearest":
             raise c.refuse("ONNX Runtime computes positions in float32; cast the tensor to float32")
-        settings: dict[str, Any] = {"mode": {"nearest": "nearest", "bicubic": "cubic"}.get(kind, "linear")}
+        settings: _Settings = {"mode": {"nearest": "nearest", "bicubic": "cubic"}.get(kind, "linear")}
         if kind == "nearest":
             settings["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
         if kind == "bicubic":
@@ -206,7 +209,7 @@ def _by_places(
     b: Builder,
     x: Tensor,
     target: tuple[Tensor | None, Tensor | None],
-    settings: Mapping[str, Any],
+    settings: _Settings,
     shape: Sequence[int],
 ) -> Tensor:
     """Gather the elements that ONNX Runtime chooses of a float32: it resizes the places along each axis."""
