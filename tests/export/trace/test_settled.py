@@ -54,6 +54,8 @@ class Asked(paddle.nn.Layer):
         (lambda x: (paddle.shape(x)[0] > 1) & (paddle.shape(x)[2] < 1), False),
         (lambda x: paddle.logical_or(paddle.shape(x)[2] > 64, paddle.shape(x)[1] + 1 > 65), False),
         (lambda x: paddle.shape(paddle.matmul(x, x, transpose_y=True))[0] > 9, None),
+        (lambda x: paddle.shape(x)[paddle.shape(x)[0] - 2 :][0] > 2, None),
+        (lambda x: paddle.shape(x[:, : paddle.shape(x)[0]])[1] > 2, None),
         (lambda x: paddle.shape(F.pad(x, [0, 0, 3, 4, 0, 0]))[1] - paddle.shape(x)[1] == 7, True),
         (lambda x: paddle.shape(_halved(x))[2] > 32, False),
         (lambda x: paddle.shape(_dilated(x))[2] == paddle.shape(x)[1] - 2, True),

@@ -211,11 +211,19 @@ def _convolved(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
     return size
 
 
+def _listed(value: Value) -> list[int]:
+    """Return the numbers of a constant list; a computed one decides nothing."""
+    kind, operator = _maker(value)
+    if kind != "full_int_array":
+        raise Undecided
+    return list(operator.attrs()["value"])
+
+
 def _with_axes(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
     """The size behind an `unsqueeze` or a `squeeze` of some axes."""
     source, axes = operator.operands_source()
     more, fewer = len(operator.results()[0].shape), len(source.shape)
-    added = {place % max(more, fewer) for place in _maker(axes)[1].attrs()["value"]}
+    added = {place % max(more, fewer) for place in _listed(axes)}
     kept = [place for place in range(max(more, fewer)) if place not in added]
     return sizes.size(source, kept.index(axis) if more > fewer else kept[axis])
 
@@ -227,10 +235,7 @@ def _cut(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
         raise Undecided
     if axis not in axes:
         return whole
-    bounds = [_maker(place)[1].attrs().get("value") for place in (starts, ends)]
-    if not all(isinstance(bound, list) for bound in bounds):
-        raise Undecided
-    start, end = (bound[axes.index(axis)] for bound in bounds)
+    start, end = (_listed(place)[axes.index(axis)] for place in (starts, ends))
     first, last = (np.clip(bound if bound >= 0 else whole + bound, 0, whole) for bound in (start, end))
     length: Numbers = np.maximum(last - first, 0)
     return length
@@ -261,7 +266,7 @@ def _slice(sizes: _Sizes, operator: Operation) -> Numbers:
     vector, starts, ends = operator.operands_source()
     if list(operator.attrs()["axes"]) != [0] or len(vector.shape) != 1:
         raise Undecided
-    (start,), (end,) = (_maker(place)[1].attrs()["value"] for place in (starts, ends))
+    (start,), (end,) = (_listed(place) for place in (starts, ends))
     numbers = sizes.part(vector, start, end)
     return numbers[0] if operator.attrs()["decrease_axis"] else np.stack(np.broadcast_arrays(*numbers), 1)
 
