@@ -69,7 +69,7 @@ class Asked(paddle.nn.Layer):
 )
 def test_what_every_declared_size_answers_alike_is_pythons_to_ask(condition, truth):
     layer = Asked(condition)
-    with pytest.raises(ModelError) if truth is None else nullcontext():
+    with pytest.raises(ModelError, match="bool") if truth is None else nullcontext():
         trace(layer, [SPEC], None, {}, DIMS)
     assert layer.answers == ([] if truth is None else [truth])
 
