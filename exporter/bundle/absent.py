@@ -19,7 +19,7 @@ def no_bundle(path: Path) -> UsageError:
     """Return the error about a path at which no bundle lies."""
     where, shell = str(path), shlex.quote(str(path))
     if path.is_dir():
-        if below := _bundles(path):
+        if (below := _bundles(path)) and not is_program(path):
             what = f"holds {'a bundle' if len(below) == 1 else f'{len(below)} bundles'}, and is none itself"
             return UsageError(what, where=where, hint=_given(below))
         program = f"exporter convert {shell} makes a bundle of the program that lies here"

@@ -89,7 +89,7 @@ def test_a_spec_may_ask_for_it(home: Path, bundle: Path) -> None:
 
 def test_where_the_package_is_not_installed_that_is_said(home: Path, bundle: Path) -> None:
     refused(
-        exporter("convert", "spec.yaml", "--out", "other", cwd=home), 2, "'pir', 'pdmodel' or 'onnx'", "spec.yaml:10"
+        exporter("convert", "spec.yaml", "--out", "other", cwd=home), 2, "none of pir, pdmodel, onnx", "spec.yaml:10"
     )
     said = ("variant copied is of the format 'copied', which nothing here knows", "exporter.export.lower")
     refused(exporter("inspect", bundle, cwd=home), 5, *said)
