@@ -9,7 +9,7 @@ import pytest
 from tools.counts import COUNTS, places
 
 #: The counts as they are now (`python -m tools.counts`).
-LIMITS = {"words": 1795, "parameters": 243, "clauses": 592, "any": 1458, "untyped": 266}
+LIMITS = {"words": 1795, "parameters": 243, "clauses": 591, "any": 1458, "untyped": 266}
 PLANTED = """
 def where(one: Any, told: dict[str, Any]) -> Json:
     '''Where it lies.'''

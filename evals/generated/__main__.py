@@ -105,18 +105,9 @@ def report(rows: Sequence[Judged]) -> tuple[list[str], bool]:
     return lines, bool(rows) and not any(row.bad for row in rows)
 
 
-def tried(numbers: Sequence[int], folder: Path) -> Iterator[tuple[Network, Judged]]:
-    """Judge the networks of these numbers in this process, which has to have imported Paddle."""
-    truth = Truth(folder, 1)
-    try:
-        networks = generated(numbers)
-        yield from zip(networks, judge(networks, folder, truth), strict=True)
-    finally:
-        truth.close()
-
-
-def kept(judged: Judged, folder: Path) -> str:
+def write_shortest(judged: Judged, folder: Path) -> str:
     """Shorten a network that is ours to mend, and write the shortest that fails alike into a folder."""
+    _import_paddle()
     with tempfile.TemporaryDirectory(prefix="generated-") as place:
         truth = Truth(Path(place), 1)
         source = "".join(shortened(network, judged.kind, Path(place), truth) for network in generated([judged.seed]))
@@ -130,8 +121,10 @@ def _one_group(numbers: Sequence[int], file: Path) -> int:
     """Write the rows of these numbers: what a process of `spread.py` does."""
     _import_paddle()
     with tempfile.TemporaryDirectory(prefix="generated-") as place, file.open("a") as rows:
-        for _, judged in tried(numbers, Path(place)):
+        truth = Truth(Path(place), 1)
+        for judged in judge(generated(numbers), Path(place), truth):
             print(json.dumps(asdict(judged)), file=rows, flush=True)
+        truth.close()
     return 0
 
 
@@ -161,7 +154,6 @@ def main() -> int:
         return 0
     if wish.numbers:
         return _one_group([int(number) for number in wish.numbers.split(",")], wish.json)
-    _import_paddle()
     rows, begun = _read_rows(wish.json), time.monotonic()
     kinds = {row.kind for row in rows.values()}
     due = itertools.takewhile(
@@ -171,7 +163,7 @@ def main() -> int:
     for lines in on_ray(due, wish.ray) if wish.ray else on_cores(due, wish.jobs):
         for judged in (Judged(**json.loads(line)) for line in lines):
             if judged.bad and judged.kind not in kinds and wish.keep:
-                judged.short = kept(judged, wish.keep)
+                judged.short = write_shortest(judged, wish.keep)
             kinds.add(judged.kind)
             rows[judged.seed] = judged
             if judged.kind:

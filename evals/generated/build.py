@@ -205,9 +205,9 @@ class _Builder:
         ranks = [rank for rank in hole.ranks if rank <= _MOST_RANK]
         rank = known[name].rank if known[name].rank in ranks and self.draw.random() < 0.5 else self.draw.choice(ranks)
         made = {hole.name: self._made(name, dtype, rank)}
-        for other in statement.holes:
-            if other.other == hole.name:
-                made[other.name] = self._made(self._like(name, known), dtype, rank)
+        for partner in statement.holes:
+            if partner.other == hole.name:
+                made[partner.name] = self._made(self._like(name, known), dtype, rank)
         return {key: value for key, value in made.items() if value}
 
     def _like(self, name: str, known: Mapping[str, Known]) -> str:
@@ -224,7 +224,7 @@ class _Builder:
         return name
 
     def _added(self, statement: Statement, made: Mapping[str, str]) -> bool:
-        """Whether a statement fits, with these values in their holes, and stays."""
+        """Return whether a statement fits, with these values in their holes, and stays."""
         known = self._known()
         counts = dict(self.counts)
         init, lines = statement.init, statement.lines

@@ -354,7 +354,7 @@ class Walk:
 
 
 def _is_as_before(before: Lowered, after: Lowered) -> bool:
-    """Whether a loop may carry a value: a list that grows, or a tensor that keeps its dtype and sizes."""
+    """Return whether a loop may carry a value: a list that grows, or a tensor that keeps its dtype and sizes."""
     if isinstance(before, Growing) and isinstance(after, Growing):
         return before.numbers.dtype == after.numbers.dtype
     both = [[(part.dtype, part.shape) for part in parts_of(value)] for value in (before, after)]

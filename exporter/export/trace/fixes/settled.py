@@ -19,6 +19,7 @@ import numpy as np
 
 from exporter.base.tensors import Array, TensorSpec, split_size
 from exporter.export.trace.fixes.base import Value
+from exporter.export.trace.fixes.sizes import constant_list
 from exporter.spec.inputs import Dim
 
 #: An operator of a PIR program, of which Paddle has no types.
@@ -213,10 +214,10 @@ def _convolved(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:
 
 def _listed(value: Value) -> list[int]:
     """Return the numbers of a constant list; a computed one decides nothing."""
-    kind, operator = _maker(value)
-    if kind != "full_int_array":
+    numbers = constant_list(value)
+    if numbers is None:
         raise Undecided
-    return list(operator.attrs()["value"])
+    return numbers
 
 
 def _with_axes(sizes: _Sizes, operator: Operation, axis: int) -> Numbers:

@@ -52,9 +52,11 @@ def is_size_of(value: Value, x: Value, axis: int) -> bool:
     kind, sources, attributes = _passed_on(value)
     if kind != "slice":
         return False
-    place = attributes["starts"] if "starts" in attributes else _numbers_of(sources[1])
+    place = attributes["starts"] if "starts" in attributes else constant_list(sources[1])
     kind, vectors, _ = _passed_on(sources[0])
-    return kind in _SIZES and [at % len(x.shape) for at in place] == [axis] and _same(vectors[0], x)
+    return (
+        kind in _SIZES and place is not None and [at % len(x.shape) for at in place] == [axis] and _same(vectors[0], x)
+    )
 
 
 def _maker(value: Value) -> tuple[str, list[Value], dict[str, Value]]:
@@ -79,9 +81,10 @@ def _passed_on(value: Value) -> tuple[str, list[Value], dict[str, Value]]:
     return kind, sources, attributes
 
 
-def _numbers_of(value: Value) -> list[int]:
+def constant_list(value: Value) -> list[int] | None:
+    """Return the numbers of a constant list of a PIR program; None of one that is computed."""
     kind, _, attributes = _maker(value)
-    return list(attributes["value"]) if kind == "full_int_array" else []
+    return list(attributes["value"]) if kind == "full_int_array" else None
 
 
 def _same(value: Value, other: Value) -> bool:
